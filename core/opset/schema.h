@@ -1,0 +1,54 @@
+// PyTorch operator schemas, parsed from data (core/opset/schemas.txt is compiled in).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/argument.h"
+
+namespace assay {
+
+enum class BaseType { tensor, integer, floating, boolean, scalar, string, dtype, layout, device, memory_format, generator };
+
+struct SchemaType {
+  BaseType base = BaseType::tensor;
+  bool list = false;             // int[], Tensor[]
+  bool optional = false;         // Tensor?, int[]?
+  bool optional_elements = false;  // Tensor?[]
+  std::optional<int64_t> fixed_size;  // int[2]: a single int is repeated
+  bool symbolic = false;         // SymInt
+  std::string alias;             // "a", "a!", ""
+};
+
+struct SchemaArgument {
+  std::string name;
+  SchemaType type;
+  bool keyword_only = false;
+  std::optional<Argument> default_value;  // nullopt: required
+};
+
+struct Schema {
+  std::string name;      // "aten::add"
+  std::string overload;  // "Tensor"; "default" where the schema has none
+  std::vector<SchemaArgument> arguments;
+  std::vector<SchemaType> returns;
+  std::string text;  // as written
+  std::string full_name() const { return name + "." + overload; }
+  const SchemaArgument* find(std::string_view argument) const;
+};
+
+// Throws Error{invalid_argument} with the column.
+Schema parse_schema(std::string_view text);
+
+// All schemas compiled in, sorted by full name.
+const std::vector<Schema>& all_schemas();
+// By full name, overload spelled ("aten::relu.default"). nullptr if unknown.
+const Schema* find_schema(std::string_view full_name);
+
+// Throws Error naming the argument if `value` cannot be passed as `type` (Scalar takes int, float and bool; int[2]
+// takes an int; Tensor? takes None; SymInt takes a value).
+void check_argument(const Schema& schema, const SchemaArgument& argument, const Argument& value);
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+// A Case: everything that is ever run on a backend.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/io/model.h"
+
+namespace assay {
+
+// What a Case is judged by beside the Bound.
+struct Checks {
+  bool suite_drawn = false;  // inputs are exchangeable draws of the suite: RMS and bias gates apply
+  bool exact_probe = false;  // every order is exact: equal bit for bit
+  bool negative = false;     // must be refused with a clear error (rejected_bad_input)
+  std::string expect_error;  // negative: what the message must mention
+};
+
+struct Case {
+  std::string id;     // "ops/add.Tensor/f32/broadcast-3", "models/llama": no backend, no mode
+  std::string suite;  // "ops", "models", "check"
+  std::string subject;  // operator or architecture, for grouping in reports
+  std::shared_ptr<const Graph> graph;
+  std::string graph_error;  // set instead of `graph`: the file could not be read (status malformed_file or skip_*)
+  bool unsupported_file = false;  // graph_error is a refusal (symbolic sizes, ...), not a malformed file
+
+  // Recipes by user-input name; expanded by materialise_inputs with the run's seed.
+  std::map<std::string, TensorRecipe> inputs;
+  // Weights by FQN, loaded when the case is run, not when it is planned.
+  std::function<std::map<std::string, Tensor>()> load_weights;
+  // Expected outputs keyed as INTERFACE §4 says ("0", "buffer:NAME", "input:NAME"); empty: judged by the reference.
+  std::function<std::map<std::string, Tensor>()> load_expected;
+  std::string expected_source;  // "expected_file" or "golden:FILE"
+  std::string golden;           // golden file of a catalogue model (seed 0), "" if none
+
+  Checks checks;
+  std::string mutant;   // defect that the worker plants, "" for none
+  int world_size = 1;
+  int steps = 1;
+  std::vector<std::pair<int, std::string>> carry;  // user output number -> user input name of the next step
+  int64_t weight = 1;   // rows that this case stands for
+  std::string file;     // file to name in the repro line, "" if the suite makes the case
+};
+
+// Called by suites and sweeps: a suite only makes cases.
+using CaseSink = std::function<void(Case)>;
+
+class Suite {
+ public:
+  virtual ~Suite() = default;
+  virtual std::string name() const = 0;
+  virtual std::string description() const = 0;
+  virtual void make_cases(uint64_t seed, const CaseSink& sink) const = 0;
+};
+
+// Draws all user inputs of the case for a seed (the case's own key is its id and the run's seed, so that order,
+// shards and jobs do not matter). In order of graph.inputs, weights included.
+std::vector<Tensor> materialise_inputs(const Case& c, uint64_t seed);
+
+// 64-bit stable hash of the id: shards (hash % n) and per-case seeds.
+uint64_t case_hash(const std::string& id);
+
+}  // namespace assay
