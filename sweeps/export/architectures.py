@@ -91,13 +91,14 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     _lm("mistral", "MistralForCausalLM", {**DECODER, "sliding_window": 16}),
     _lm("qwen2", "Qwen2ForCausalLM", DECODER),
     _lm("qwen3", "Qwen3ForCausalLM", {**DECODER, "head_dim": 16}),
-    _lm("gemma2", "Gemma2ForCausalLM", {**DECODER, "head_dim": 16, "sliding_window": 16}),
+    _lm("gemma2", "Gemma2ForCausalLM", {**DECODER, "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 16}),
     _lm(
         "gemma3_text",
         "Gemma3ForCausalLM",
         {
             **DECODER,
             "head_dim": 16,
+            "query_pre_attn_scalar": 16,
             "sliding_window": 16,
             # By default every layer but the sixth slides: name one of each kind.
             "layer_types": ["sliding_attention", "full_attention"],
