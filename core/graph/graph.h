@@ -49,6 +49,7 @@ struct GraphInput {
   InputKind kind = InputKind::user;
   std::string target;     // fully qualified name of parameter, buffer or constant; for user inputs the value's name
   bool persistent = true; // buffers
+  std::optional<Argument> constant;  // the value of a constant user input (value -1)
 };
 
 enum class OutputKind { user, buffer_mutation, user_input_mutation };
