@@ -1,5 +1,6 @@
-// Philox 4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-// 1, 2, 3" (SC 2011). A stream is a pure function of key and counter, so any element can be drawn alone.
+// Philox 4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
+// easy as 1, 2, 3" (SC 2011). A stream is a pure function of key and counter, so any element can be drawn
+// alone.
 #pragma once
 
 #include <array>
@@ -19,9 +20,10 @@ uint64_t fnv1a64(std::string_view bytes);
 
 // Word of element `i`: word i % 4 of the block with counter (low(i/4), high(i/4), low(seed), high(seed)).
 uint32_t draw_word(PhiloxKey key, uint64_t seed, uint64_t i);
-// Uniform on (-1, 1), a multiple of 2^-23: ((word >> 8) - 2^23) * 2^-23.
+// Uniform on [-1, 1), a multiple of 2^-23: ((word >> 8) - 2^23) * 2^-23.
 double draw_symmetric(PhiloxKey key, uint64_t seed, uint64_t i);
-// Uniform on [low, high): low + floor(word * (high - low) / 2^32).
+// Uniform on [low, high): low + floor(word * (high - low) / 2^32). Throws Error unless 1 <= high - low <=
+// 2^32.
 int64_t draw_integer(PhiloxKey key, uint64_t seed, uint64_t i, int64_t low, int64_t high);
 
 }  // namespace assay
