@@ -22,29 +22,35 @@ struct Checks {
 };
 
 struct Case {
-  std::string id;     // "ops/add.Tensor/f32/broadcast-3", "models/llama": no backend, no mode
-  std::string suite;  // "ops", "models", "check"
+  std::string id;       // "ops/add.Tensor/f32/broadcast-3", "models/llama": no backend, no mode
+  std::string suite;    // "ops", "models", "check"
   std::string subject;  // operator or architecture, for grouping in reports
   std::shared_ptr<const Graph> graph;
-  std::string graph_error;  // set instead of `graph`: the file could not be read (status malformed_file or skip_*)
+  std::string
+      graph_error;  // set instead of `graph`: the file could not be read (status malformed_file or skip_*)
   bool unsupported_file = false;  // graph_error is a refusal (symbolic sizes, ...), not a malformed file
 
   // Recipes by user-input name; expanded by materialise_inputs with the run's seed.
   std::map<std::string, TensorRecipe> inputs;
   // Weights by FQN, loaded when the case is run, not when it is planned.
   std::function<std::map<std::string, Tensor>()> load_weights;
-  // Expected outputs keyed as INTERFACE §4 says ("0", "buffer:NAME", "input:NAME"); empty: judged by the reference.
+  // Where the weights come from, for finding duplicates: cases with equal keys and equal graphs have equal
+  // weights
+  // ("drawn": by FQN, as catalogue models do). "": unknown, so a case with weights is nobody's duplicate.
+  std::string weights_key;
+  // Expected outputs keyed as INTERFACE §4 says ("0", "buffer:NAME", "input:NAME"); empty: judged by the
+  // reference.
   std::function<std::map<std::string, Tensor>()> load_expected;
   std::string expected_source;  // "expected_file" or "golden:FILE"
   std::string golden;           // golden file of a catalogue model (seed 0), "" if none
 
   Checks checks;
-  std::string mutant;   // defect that the worker plants, "" for none
+  std::string mutant;  // defect that the worker plants, "" for none
   int world_size = 1;
   int steps = 1;
   std::vector<std::pair<int, std::string>> carry;  // user output number -> user input name of the next step
-  int64_t weight = 1;   // rows that this case stands for
-  std::string file;     // file to name in the repro line, "" if the suite makes the case
+  int64_t weight = 1;                              // rows that this case stands for
+  std::string file;  // file to name in the repro line, "" if the suite makes the case
 };
 
 // Called by suites and sweeps: a suite only makes cases.
@@ -58,9 +64,15 @@ class Suite {
   virtual void make_cases(uint64_t seed, const CaseSink& sink) const = 0;
 };
 
-// Draws all user inputs of the case for a seed (the case's own key is its id and the run's seed, so that order,
-// shards and jobs do not matter). In order of graph.inputs, weights included.
+// Draws all user inputs of the case for a run's seed, independent of order, shards and jobs:
+// materialise(recipe, "input:" + name, draw_seed). In order of graph.inputs (those with a value), weights
+// included, contiguous. Throws Error naming case and input if one is missing or is not what the graph
+// declares.
 std::vector<Tensor> materialise_inputs(const Case& c, uint64_t seed);
+
+// The seed that the case's inputs are drawn with: the run's own for models (weights, a golden or a file), so
+// that seed 0 reproduces golden files; for cases of a suite a hash of id and run's seed.
+uint64_t draw_seed(const Case& c, uint64_t seed);
 
 // 64-bit stable hash of the id: shards (hash % n) and per-case seeds.
 uint64_t case_hash(const std::string& id);

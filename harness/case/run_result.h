@@ -21,20 +21,22 @@ enum class Placement {
 
 struct NodeOutcome {
   Placement placement = Placement::not_run;
-  std::string reason;            // fallback: reason enum
-  std::vector<Tensor> local;     // local pass (eager): outputs computed from the reference chain's inputs; else empty
-  std::vector<Tensor> free;      // free pass outputs where the judge needs them (discontinuous nodes, single nodes)
+  std::string reason;  // fallback: reason enum
+  std::vector<Tensor>
+      local;  // local pass (eager): outputs computed from the reference chain's inputs; else empty
+  std::vector<Tensor>
+      free;  // free pass outputs where the judge needs them (discontinuous nodes, single nodes)
 };
 
 struct RunResult {
   // Set when the run did not produce outputs: unsupported, compile_error, crash, ... with reason and detail.
   std::optional<Status> failure;
   std::string reason, detail;
-  std::string failed_node;           // name of the node that was being run, "" if none
-  std::vector<NodeOutcome> nodes;    // parallel to graph.nodes; empty in compile mode
-  std::vector<Tensor> outputs;       // free pass, parallel to graph.outputs (undefined for constants)
-  std::optional<bool> repeatable;    // a second execution gave equal bits; nullopt: not tried
-  std::string guard_violation;       // "" or what was overwritten: an input, a guard band
+  std::string failed_node;         // name of the node that was being run, "" if none
+  std::vector<NodeOutcome> nodes;  // parallel to graph.nodes; empty in compile mode
+  std::vector<Tensor> outputs;     // free pass, parallel to graph.outputs (undefined for constants)
+  std::optional<bool> repeatable;  // a second execution gave equal bits; nullopt: not tried
+  std::string guard_violation;     // "" or what was overwritten: an input, a guard band
   std::vector<Fallback> fallbacks;
   std::optional<Residency> residency;
   Phases phases;
