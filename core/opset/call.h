@@ -21,20 +21,32 @@ struct TensorMeta {
 // A PyTorch Scalar.
 struct Scalar {
   enum class Kind { integer, floating, boolean } kind = Kind::integer;
-  int64_t i = 0;    // integer, boolean
-  double f = 0;     // floating; also holds the value of the others
+  int64_t i = 0;  // integer, boolean
+  double f = 0;   // floating; also holds the value of the others
   double as_double() const { return kind == Kind::floating ? f : static_cast<double>(i); }
   // Throws Error for a non-integral floating scalar.
   int64_t as_int() const;
 };
 
-// Tensors are numbered in argument order, lists flattened; `input(i)` is the index that kernels use to find their data.
-// Accessors take the schema's argument name, fall back to the schema's default, and throw Error{invalid_argument}
-// naming operator and argument if the kind is wrong.
+// Tensors are numbered in the order in which the node lists its arguments, lists flattened, None left out, a
+// value that is used twice counted twice: inputs_of(node) without the symbolic scalars. `input(i)` is the
+// index that kernels use to find their data. Accessors take the schema's argument name, fall back to the
+// schema's default, and throw Error{invalid_argument} naming operator and argument if the kind is wrong.
+//
+// Exported graphs write a number where the schema says Tensor (mul.Tensor(x, 0.25), where.self(c, x, 0)).
+// Such an argument has no input number: is_number(name) is true, scalar(name) reads it, tensor_opt(name) is
+// nullopt and tensor(name) throws. In type promotion it counts as a Scalar.
 class OpCall {
  public:
   // Symbolic scalars must have been resolved: `symbolic[id]` gives the Scalar of a non-tensor ValueId.
+  // Throws Error{unknown_operator}, Error{unsupported} for an unresolved symbolic scalar or an unspecialised
+  // size, and Error{invalid_argument} for arguments that the schema does not have, lacks or types
+  // differently.
   OpCall(const Graph& graph, const Node& node, const std::vector<Scalar>* symbolic = nullptr);
+  // For tables and tests: arguments as a node has them, tensors by number (ValueArg::id is an index into
+  // `inputs`).
+  OpCall(std::string op, std::vector<TensorMeta> inputs, const std::vector<NamedArgument>& arguments,
+         std::vector<TensorMeta> outputs = {});
 
   const Schema& schema() const { return *schema_; }
   const std::string& op() const { return op_; }
@@ -43,7 +55,16 @@ class OpCall {
   const std::vector<TensorMeta>& outputs() const { return outputs_; }  // as the graph declares them
   const TensorMeta& input(int i) const { return inputs_.at(static_cast<std::size_t>(i)); }
   const TensorMeta& output(int i) const { return outputs_.at(static_cast<std::size_t>(i)); }
+  // False for a result that nobody asked for (an output masked out, an unused None); its meta is empty.
+  bool output_used(int i) const { return output_values_.at(static_cast<std::size_t>(i)) >= 0; }
+  // The values behind inputs() and outputs(), in their numbering.
+  const std::vector<ValueId>& input_values() const { return input_values_; }
+  const std::vector<ValueId>& output_values() const { return output_values_; }
+  // Arguments in schema order, defaults filled in, symbolic scalars replaced by numbers.
+  const std::vector<NamedArgument>& arguments() const { return resolved_; }
 
+  bool is_number(std::string_view name) const;  // a number was given for an argument of type Tensor or Scalar
+  bool is_none(std::string_view name) const;
   int tensor(std::string_view name) const;                     // index of a required tensor
   std::optional<int> tensor_opt(std::string_view name) const;  // nullopt for None
   std::vector<int> tensors(std::string_view name) const;       // Tensor[]; -1 for None
@@ -53,7 +74,8 @@ class OpCall {
   std::optional<int64_t> integer_opt(std::string_view name) const;
   double floating(std::string_view name) const;
   bool boolean(std::string_view name) const;
-  // int[]; a single int is repeated `expand` times if given.
+  // int[]; a single int (or a list of one) is repeated `expand` times if given; a single int given for int[N]
+  // is repeated N times otherwise.
   std::vector<int64_t> integers(std::string_view name, int expand = 0) const;
   std::optional<std::vector<int64_t>> integers_opt(std::string_view name) const;
   std::optional<std::vector<double>> floats_opt(std::string_view name) const;
@@ -63,14 +85,19 @@ class OpCall {
   std::optional<DType> dtype_opt(std::string_view name) const;
 
  private:
+  void resolve(const std::vector<NamedArgument>& given);
   const Argument& argument(std::string_view name) const;
+  [[noreturn]] void wrong_kind(std::string_view name, std::string_view expected) const;
   const Schema* schema_;
   std::string op_;
   std::string node_name_;
-  std::vector<NamedArgument> resolved_;                       // in schema order, defaults filled in
-  std::vector<std::pair<std::string, std::vector<int>>> tensor_index_;  // argument -> input numbers
+  std::vector<NamedArgument> resolved_;  // in schema order, defaults filled in
+  std::vector<std::pair<std::string, std::vector<int>>>
+      tensor_index_;  // argument -> input numbers, -1 for None
   std::vector<TensorMeta> inputs_;
   std::vector<TensorMeta> outputs_;
+  std::vector<ValueId> input_values_;
+  std::vector<ValueId> output_values_;
 };
 
 // Non-negative dim; throws Error naming the operator if it is outside [-rank, rank) (rank 0 counts as 1).

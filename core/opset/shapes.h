@@ -26,9 +26,10 @@ class ShapeTable {
 // Filled from core/opset/rules/*.cpp (cmake assay_registry).
 const ShapeTable& shape_rules();
 
-// Result metas of a call, checked arguments included: throws Error{invalid_argument} naming operator, argument, what
-// was expected and what was given (broadcast mismatch, dim out of range, K mismatch, index dtype, ...), which is the
-// one answer to bad input that all backends share. nullopt if the shape depends on data (nonzero) or no rule exists.
+// Result metas of a call, checked arguments included: throws Error{invalid_argument} naming operator,
+// argument, what was expected and what was given (broadcast mismatch, dim out of range, K mismatch, index
+// dtype, ...), which is the one answer to bad input that all backends share. nullopt if the shape depends on
+// data (nonzero) or no rule exists.
 std::optional<std::vector<TensorMeta>> infer(const OpCall& call);
 
 Shape broadcast(const Shape& a, const Shape& b, const OpCall& call);

@@ -1,0 +1,138 @@
+#include "core/opset/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/error.h"
+
+namespace assay {
+
+// Generated from core/opset/schemas.txt.
+const std::vector<std::string_view>& schema_lines();
+
+const SchemaArgument* Schema::find(std::string_view argument) const {
+  for (const SchemaArgument& candidate : arguments) {
+    if (candidate.name == argument) return &candidate;
+  }
+  return nullptr;
+}
+
+const std::vector<Schema>& all_schemas() {
+  static const std::vector<Schema> schemas = [] {
+    std::vector<Schema> out;
+    out.reserve(schema_lines().size());
+    for (const std::string_view line : schema_lines()) {
+      if (!line.empty()) out.push_back(parse_schema(line));
+    }
+    std::sort(out.begin(), out.end(),
+              [](const Schema& a, const Schema& b) { return a.full_name() < b.full_name(); });
+    for (std::size_t i = 1; i < out.size(); ++i) {
+      if (out[i - 1].full_name() == out[i].full_name()) {
+        throw Error(ErrorCode::internal, "core/opset/schemas.txt holds " + out[i].full_name() + " twice");
+      }
+    }
+    return out;
+  }();
+  return schemas;
+}
+
+const Schema* find_schema(std::string_view full_name) {
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  static const auto index = [] {
+    std::unordered_map<std::string, const Schema*, Hash, std::equal_to<>> out;
+    for (const Schema& schema : all_schemas()) out.emplace(schema.full_name(), &schema);
+    return out;
+  }();
+  const auto found = index.find(full_name);
+  return found == index.end() ? nullptr : found->second;
+}
+
+namespace {
+
+bool is_number(const Argument& value) {
+  return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value) ||
+         std::holds_alternative<bool>(value);
+}
+
+bool is_keyword(const Argument& value, std::string_view kind) {
+  const auto* keyword = std::get_if<KeywordArg>(&value);
+  return keyword != nullptr && keyword->kind == kind;
+}
+
+bool is_single(const SchemaType& type, const Argument& value) {
+  const auto* node_value = std::get_if<ValueArg>(&value);
+  const bool given_by_node = node_value != nullptr && node_value->id >= 0;
+  switch (type.base) {
+    case BaseType::tensor:
+      return given_by_node || is_number(value);
+    case BaseType::integer:
+      return std::holds_alternative<int64_t>(value) || (type.symbolic && given_by_node);
+    case BaseType::floating:
+      return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value) || given_by_node;
+    case BaseType::boolean:
+      return std::holds_alternative<bool>(value) || given_by_node;
+    case BaseType::scalar:
+      return is_number(value) || given_by_node;
+    case BaseType::string:
+      return std::holds_alternative<std::string>(value);
+    case BaseType::dtype:
+      return std::holds_alternative<DTypeArg>(value);
+    case BaseType::layout:
+      return is_keyword(value, "layout");
+    case BaseType::device:
+      return is_keyword(value, "device");
+    case BaseType::memory_format:
+      return is_keyword(value, "memory_format");
+    case BaseType::generator:
+      return false;  // a generator cannot be in a graph; the argument is optional and None
+    case BaseType::any:
+      return std::holds_alternative<std::string>(value) || is_number(value) || given_by_node;
+  }
+  return false;
+}
+
+bool is_list(const SchemaType& type, const Argument& value) {
+  const auto* ints = std::get_if<IntListArg>(&value);
+  const bool empty = ints != nullptr && ints->ints.empty() && ints->values.empty();  // a list of any type
+  switch (type.base) {
+    case BaseType::tensor: {
+      const auto* values = std::get_if<ValueListArg>(&value);
+      if (values == nullptr) return empty;
+      return type.optional_elements ||
+             std::none_of(values->ids.begin(), values->ids.end(), [](ValueId id) { return id < 0; });
+    }
+    case BaseType::integer:
+      if (ints == nullptr) return type.fixed_size && std::holds_alternative<int64_t>(value);
+      if (!ints->values.empty() && ints->values.size() != ints->ints.size()) return false;
+      return type.symbolic ||
+             std::none_of(ints->values.begin(), ints->values.end(), [](ValueId id) { return id >= 0; });
+    case BaseType::floating:
+      return std::holds_alternative<std::vector<double>>(value) || (ints != nullptr && ints->values.empty());
+    case BaseType::boolean:
+      return std::holds_alternative<std::vector<bool>>(value) || empty;
+    case BaseType::string:
+      return std::holds_alternative<std::vector<std::string>>(value) || empty;
+    default:
+      return empty;
+  }
+}
+
+}  // namespace
+
+void check_argument(const Schema& schema, const SchemaArgument& argument, const Argument& value) {
+  const SchemaType& type = argument.type;
+  const bool fits = std::holds_alternative<NoneArg>(value) ? type.optional
+                    : type.list                            ? is_list(type, value)
+                                                           : is_single(type, value);
+  if (fits) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: argument {} must be {}, {} was given", schema.full_name(), argument.name,
+                          to_string(type), to_string(value)));
+}
+
+}  // namespace assay
