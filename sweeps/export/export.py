@@ -20,9 +20,10 @@ import zstandard
 from . import interpreter, tables
 from .architectures import ARCHITECTURES, BY_ID, Architecture, Input
 from .building import build, export
-from .draws import Draw, data_entry, dtype_name, integers, uniform
+from .draws import Draw, data_entry, dtype_name
 from .golden import write_golden
 from .graph_json import model_json
+from .replay import inputs_of
 from .weights import assign
 
 FORMAT = 1
@@ -30,24 +31,13 @@ F32_TOLERANCE = 1e-5
 """Largest f32 error, relative to the largest fp64 output, of a graph worth keeping."""
 
 
-def input_draw(declared: Input) -> Draw:
-    return Draw.around(0.0, declared.scale)
-
-
 def input_entry(declared: Input) -> dict[str, Any]:
     entry: dict[str, Any] = {"dtype": "float32" if declared.high is None else "int64", "shape": list(declared.shape)}
     if declared.high is None:
-        entry["draw"] = input_draw(declared).entry()
+        entry["draw"] = Draw.around(0.0, declared.scale).entry()
     else:
         entry["integers"] = {"low": 0, "high": declared.high}
     return entry
-
-
-def input_value(name: str, declared: Input, seed: int = 0) -> torch.Tensor:
-    key = "input:" + name
-    if declared.high is None:
-        return uniform(key, declared.shape, input_draw(declared), seed).to(torch.float32)
-    return integers(key, declared.shape, 0, declared.high, seed)
 
 
 def weight_entries(
@@ -76,11 +66,15 @@ def weight_entries(
     return entries
 
 
-def check(program: torch.export.ExportedProgram, inputs: dict[str, torch.Tensor], wide: list[torch.Tensor]) -> float:
+def check(
+    program: torch.export.ExportedProgram,
+    inputs: dict[str, torch.Tensor],
+    narrow: list[torch.Tensor],
+    wide: list[torch.Tensor],
+) -> float:
     """Hold the interpreter against PyTorch's module, and f32 against fp64; return the largest error."""
     with torch.no_grad():
         expected = program.module()(**inputs)
-    narrow = interpreter.run(program, inputs, widened=False)
     worst = 0.0
     for mine, theirs, exact in zip(narrow, expected, wide, strict=True):
         if not torch.equal(mine, theirs):
@@ -98,13 +92,16 @@ def compressed(model: dict[str, Any]) -> bytes:
     return zstandard.ZstdCompressor(level=19, write_content_size=True).compress(text)
 
 
-def write_architecture(architecture: Architecture, out: Path) -> None:
+def write_architecture(architecture: Architecture, out: Path) -> str:
+    """Write both files; return a line about them."""
     model = build(architecture)
     draws, shared = assign(model)
-    inputs = {name: input_value(name, declared) for name, declared in architecture.inputs.items()}
+    input_entries = {name: input_entry(declared) for name, declared in architecture.inputs.items()}
+    inputs = inputs_of(input_entries)
     program = export(model, inputs)
     wide = interpreter.run(program, inputs, widened=True)
-    worst = check(program, inputs, wide)
+    narrow = interpreter.run(program, inputs, widened=False)
+    worst = check(program, inputs, narrow, wide)
 
     document = model_json(program)
     document["assay"] = {
@@ -113,16 +110,14 @@ def write_architecture(architecture: Architecture, out: Path) -> None:
         "torch_version": torch.__version__,
         "transformers_version": transformers.__version__,
         "weights": weight_entries(program, draws, shared),
-        "inputs": {name: input_entry(declared) for name, declared in architecture.inputs.items()},
+        "inputs": input_entries,
     }
     file = out / "models" / f"{architecture.id}.json.zst"
     file.write_bytes(compressed(document))
-    with torch.no_grad():
-        dtypes = [output.dtype for output in interpreter.run(program, inputs, widened=False)]
-    write_golden(out / "golden" / f"{architecture.id}.safetensors", wide, dtypes)
+    write_golden(out / "golden" / f"{architecture.id}.safetensors", wide, [output.dtype for output in narrow])
     nodes = len(document["graph_module"]["graph"]["nodes"])
     peaks = " ".join(f"{output.abs().max().item():.3g}" for output in wide)
-    print(f"{architecture.id}: {nodes} nodes, {file.stat().st_size} bytes, f32 error {worst:.1e}, largest {peaks}", flush=True)
+    return f"{architecture.id}: {nodes} nodes, {file.stat().st_size} bytes, f32 error {worst:.1e}, largest {peaks}"
 
 
 def main() -> None:
@@ -139,7 +134,7 @@ def main() -> None:
         (arguments.out / folder).mkdir(parents=True, exist_ok=True)
     for architecture in ARCHITECTURES:
         if not arguments.ids or architecture.id in arguments.ids:
-            write_architecture(architecture, arguments.out)
+            print(write_architecture(architecture, arguments.out), flush=True)
     tables.write_architectures(arguments.out)
 
 

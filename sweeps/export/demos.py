@@ -1,0 +1,134 @@
+"""Small models of the kinds that `assay check` must accept, for make_pt2.py.
+
+Each is what a user might bring, or a corner of the format that is legal and
+easily forgotten: mutated buffers and inputs, an output that is an input, a
+graph without a node, symbolic sizes, a float narrower than fp32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Mlp(nn.Module):
+    def __init__(self, width: int = 16):
+        super().__init__()
+        self.up = nn.Linear(8, width)
+        self.down = nn.Linear(width, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(functional.gelu(self.up(x)))
+
+
+class TransformerBlock(nn.Module):
+    """Pre-norm, causal, with its own embedding and head: a language model of one block."""
+
+    def __init__(self, vocabulary: int = 32, hidden: int = 16, heads: int = 2):
+        super().__init__()
+        self.heads = heads
+        self.embedding = nn.Embedding(vocabulary, hidden)
+        self.attention_norm = nn.LayerNorm(hidden)
+        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.project = nn.Linear(hidden, hidden)
+        self.mlp_norm = nn.LayerNorm(hidden)
+        self.up = nn.Linear(hidden, 2 * hidden)
+        self.down = nn.Linear(2 * hidden, hidden)
+        self.head = nn.Linear(hidden, vocabulary, bias=False)
+
+    def attention(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, hidden = x.shape
+        split = self.qkv(x).reshape(batch, length, 3, self.heads, hidden // self.heads)
+        query, key, value = split.permute(2, 0, 3, 1, 4).unbind(0)
+        scores = query @ key.transpose(-1, -2) / (hidden // self.heads) ** 0.5
+        future = torch.ones(length, length, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(future, float("-inf")).softmax(-1)
+        return self.project((weights @ value).transpose(1, 2).reshape(batch, length, hidden))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(ids)
+        x = x + self.attention(self.attention_norm(x))
+        x = x + self.down(functional.silu(self.up(self.mlp_norm(x))))
+        return self.head(x)
+
+
+class RunningTotal(nn.Module):
+    """Mutates a float buffer and an integer counter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.tensor([0.5, -0.25, 1.0]))
+        self.register_buffer("calls", torch.tensor(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total.add_(x.sum(0))
+        self.calls.add_(1)
+        return x * self.total
+
+
+class AddsInPlace(nn.Module):
+    """Mutates its input."""
+
+    def forward(self, x: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+        x.add_(step, alpha=-0.5)
+        return x.square().sum(-1)
+
+
+class ReturnsInput(nn.Module):
+    """One output is an input, unchanged."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x.exp(), x
+
+
+class Nothing(nn.Module):
+    """No node at all: the output is the input."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+class Constant(nn.Module):
+    """The output is a buffer, whatever comes in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("answer", torch.tensor([4.0, 2.0]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.answer
+
+
+def floats(*shape: int) -> torch.Tensor:
+    count = torch.Size(shape).numel()
+    return torch.linspace(-1.5, 1.25, count).reshape(shape)
+
+
+def ids(batch: int, length: int, vocabulary: int) -> torch.Tensor:
+    return (torch.arange(batch * length) * 37 % vocabulary).reshape(batch, length)
+
+
+@dataclass(frozen=True)
+class Demo:
+    model: Callable[[], nn.Module]
+    inputs: Callable[[], dict[str, torch.Tensor]]
+    dtype: torch.dtype = torch.float32
+    dynamic: dict[str, Any] | None = None
+
+
+DEMOS: dict[str, Demo] = {
+    "mlp": Demo(Mlp, lambda: {"x": floats(3, 8)}),
+    "mlp_bf16": Demo(Mlp, lambda: {"x": floats(3, 8).bfloat16()}, dtype=torch.bfloat16),
+    "mlp_dynamic": Demo(Mlp, lambda: {"x": floats(3, 8)}, dynamic={"x": {0: torch.export.Dim("batch", min=2, max=64)}}),
+    "transformer_block": Demo(TransformerBlock, lambda: {"ids": ids(2, 8, 32)}),
+    "buffer_mutation": Demo(RunningTotal, lambda: {"x": floats(4, 3)}),
+    "input_mutation": Demo(AddsInPlace, lambda: {"x": floats(2, 3), "step": floats(2, 3).abs()}),
+    "output_is_input": Demo(ReturnsInput, lambda: {"x": floats(2, 3)}),
+    "empty": Demo(Nothing, lambda: {"x": floats(2, 3)}),
+    "constant": Demo(Constant, lambda: {"x": floats(2, 3)}),
+}
