@@ -1,0 +1,33 @@
+// Semaphores from data dependences.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend/isa/program.h"
+
+namespace assay::backend {
+
+// What an instruction touches, as boxes that contain every byte: a partition range times a byte range (HBM:
+// tensor and byte range).
+struct Region {
+  Space space;
+  int32_t tensor;  // HBM
+  int32_t partition_begin, partition_end;
+  int64_t begin, end;
+  bool write;
+};
+void append_regions(const Program& program, const Instruction& instruction, std::vector<Region>& out);
+
+// Replaces all waits and signals by those that order every read-after-write, write-after-read and
+// write-after-write between instructions of different engines and DMA queues. Each engine and each queue has
+// one semaphore; waits that others imply are left out.
+void synchronize(Program& program);
+
+// A pair of instructions (earlier, later in program order) that touch the same bytes, one of them writing,
+// and that the semaphores do not order; nullopt if there is none. Quadratic in the worst case: for tests.
+std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& program);
+
+}  // namespace assay::backend

@@ -1,0 +1,102 @@
+// The functional reading of a Program: every instruction is executed on its tiles, in the device's numerics,
+// with traps on. (The timing reading of the same Program will stand beside it.)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "backend/isa/program.h"
+
+namespace assay::backend {
+
+enum class TrapKind : uint8_t {
+  uninitialized_sbuf,
+  uninitialized_psum,
+  psum_accumulate,      // accumulating onto what no matmul has written
+  index_out_of_bounds,  // indirect access
+  out_of_range,         // an address outside of its memory
+  deadlock,             // no instruction can proceed
+};
+std::string_view name_of(TrapKind kind);
+
+// what() names instruction, operand, place and graph node.
+class Trap : public std::runtime_error {
+ public:
+  Trap(TrapKind kind, std::size_t instruction, std::string node, const std::string& message)
+      : std::runtime_error(message), kind_(kind), instruction_(instruction), node_(std::move(node)) {}
+  TrapKind kind() const noexcept { return kind_; }
+  std::size_t instruction() const noexcept { return instruction_; }
+  const std::string& node() const noexcept { return node_; }  // "" if it belongs to none
+
+ private:
+  TrapKind kind_;
+  std::size_t instruction_;
+  std::string node_;
+};
+
+// Behaviour that real devices are known for and that a conformance suite has to find. All off by default.
+struct Quirks {
+  bool integers_through_fp32 = false;  // GpSimd's and DMA's integer arithmetic rounds to 24 bits
+  bool activation_range = false;       // activations outside of their valid range give invalid results
+  bool non_ocp_fp8 = false;            // f8e4m3fn is read and written as the non-OCP e4m3
+  bool matmul_truncates = false;       // a deliberate defect: PSUM's fp32 is truncated, not rounded, to bf16
+};
+
+enum class MatmulKernel : uint8_t { automatic, portable, avx512 };
+
+struct SimulatorOptions {
+  int threads = 0;  // 0: as many as the machine has cores; results do not depend on it
+  // Unset: program order. Set: a random order among those that engines, DMA queues and semaphores allow.
+  bool shuffle = false;
+  uint64_t shuffle_seed = 0;
+  // Writes of f16, bf16 and fp8 round stochastically, drawn from Philox keyed by (seed, instruction,
+  // element).
+  bool stochastic_rounding = false;
+  uint64_t seed = 0;
+  Quirks quirks;
+  MatmulKernel matmul = MatmulKernel::automatic;
+};
+
+struct ExecutionCounts {
+  uint64_t instructions = 0;  // executed; equals the Program's count
+  std::array<uint64_t, kEngines> by_engine{};
+  uint64_t macs = 0;               // multiply-accumulates of nc_matmul
+  uint64_t dma_bytes_read = 0;     // from HBM
+  uint64_t dma_bytes_written = 0;  // to HBM
+};
+
+// The memory of one bound input or output.
+struct HbmBinding {
+  std::byte* data;
+  std::size_t bytes;
+};
+
+class FunctionalSimulator {
+ public:
+  explicit FunctionalSimulator(const CoreDescription& core, const SimulatorOptions& options = {});
+  ~FunctionalSimulator();
+  FunctionalSimulator(const FunctionalSimulator&) = delete;
+  FunctionalSimulator& operator=(const FunctionalSimulator&) = delete;
+
+  // Runs a validated Program once. `inputs` and `outputs` follow the order of those kinds in
+  // Program::tensors, with exactly their bytes; inputs are not written. SBUF and PSUM count as uninitialised
+  // at the start, scratch HBM as poison. Throws Trap; throws Error{invalid_argument} if bindings do not fit
+  // or the Program is for another target. Running equal Programs again allocates nothing.
+  ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
+                      std::span<const HbmBinding> outputs);
+
+  // Which kernel nc_matmul uses: "avx512_bf16" or "portable".
+  std::string_view matmul_kernel() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay::backend
