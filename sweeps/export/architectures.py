@@ -77,7 +77,8 @@ def _encoder(id: str, model: str, config: dict[str, Any]) -> Architecture:
     return Architecture(id, "encoder", model, config, {"input_ids": IDS}, ("logits",))
 
 
-def _vision(id: str, model: str, config: dict[str, Any], outputs: tuple[str, ...]) -> Architecture:
+def _vision(id: str, model: str, config: dict[str, Any]) -> Architecture:
+    outputs = ("last_hidden_state", "pooler_output")
     return Architecture(id, "vision", model, config, {"pixel_values": PIXELS}, outputs)
 
 
@@ -85,7 +86,15 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     _lm(
         "gpt2",
         "GPT2LMHeadModel",
-        {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 128, "vocab_size": VOCABULARY, "n_positions": 128, **TOKENS},
+        {
+            "n_embd": 64,
+            "n_layer": 2,
+            "n_head": 4,
+            "n_inner": 128,
+            "vocab_size": VOCABULARY,
+            "n_positions": 128,
+            **TOKENS,
+        },
     ),
     _lm("llama", "LlamaForCausalLM", DECODER),
     _lm("mistral", "MistralForCausalLM", {**DECODER, "sliding_window": 16}),
@@ -108,9 +117,20 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     _lm(
         "falcon",
         "FalconForCausalLM",
-        {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_hidden_size": 128, "vocab_size": VOCABULARY, **TOKENS},
+        {
+            "hidden_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "ffn_hidden_size": 128,
+            "vocab_size": VOCABULARY,
+            **TOKENS,
+        },
     ),
-    _lm("bloom", "BloomForCausalLM", {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY, **TOKENS}),
+    _lm(
+        "bloom",
+        "BloomForCausalLM",
+        {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY, **TOKENS},
+    ),
     _lm(
         "opt",
         "OPTForCausalLM",
@@ -129,7 +149,15 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     _lm(
         "mamba",
         "MambaForCausalLM",
-        {"hidden_size": 64, "num_hidden_layers": 2, "state_size": 16, "time_step_rank": 8, "expand": 2, "vocab_size": VOCABULARY, **TOKENS},
+        {
+            "hidden_size": 64,
+            "num_hidden_layers": 2,
+            "state_size": 16,
+            "time_step_rank": 8,
+            "expand": 2,
+            "vocab_size": VOCABULARY,
+            **TOKENS,
+        },
     ),
     _lm(
         "mixtral",
@@ -142,7 +170,15 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     _encoder(
         "distilbert",
         "DistilBertForMaskedLM",
-        {"dim": 64, "hidden_dim": 128, "n_layers": 2, "n_heads": 4, "vocab_size": VOCABULARY, "max_position_embeddings": 128, "pad_token_id": 0},
+        {
+            "dim": 64,
+            "hidden_dim": 128,
+            "n_layers": 2,
+            "n_heads": 4,
+            "vocab_size": VOCABULARY,
+            "max_position_embeddings": 128,
+            "pad_token_id": 0,
+        },
     ),
     Architecture(
         "t5",
@@ -205,10 +241,10 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         {"input_values": Input((BATCH, 4000))},
         ("last_hidden_state", "extract_features"),
     ),
-    _vision("vit", "ViTModel", VISION, ("last_hidden_state", "pooler_output")),
-    _vision("dinov2", "Dinov2Model", {**VISION, "mlp_ratio": 2}, ("last_hidden_state", "pooler_output")),
-    _vision("convnext", "ConvNextModel", STAGES, ("last_hidden_state", "pooler_output")),
-    _vision("resnet", "ResNetModel", {**STAGES, "embedding_size": 16, "layer_type": "basic"}, ("last_hidden_state", "pooler_output")),
+    _vision("vit", "ViTModel", VISION),
+    _vision("dinov2", "Dinov2Model", {**VISION, "mlp_ratio": 2}),
+    _vision("convnext", "ConvNextModel", STAGES),
+    _vision("resnet", "ResNetModel", {**STAGES, "embedding_size": 16, "layer_type": "basic"}),
 )
 
 BY_ID = {architecture.id: architecture for architecture in ARCHITECTURES}

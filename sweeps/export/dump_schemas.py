@@ -1,14 +1,13 @@
 """Write the operator schemas that the C++ side parses (core/opset/schemas.txt).
 
 Names, order and defaults of arguments come from PyTorch's own registry, so
-they are dumped, never typed. Three sources, one sorted text:
+they are dumped, never typed. Four sources, one sorted text:
 
 * every overload that PyTorch tags `core` (the Core ATen set),
 * `extra_operators.txt`, each with the reason why it is listed,
-* everything in the `_c10d_functional` namespace (functional collectives).
-
-`--graphs` adds what the catalogue's graphs call, in case a new model brings
-an operator that none of the three has.
+* everything in the `_c10d_functional` namespace (functional collectives),
+* what the catalogue's graphs call (`--graphs`), in case a new model brings an
+  operator that none of the others has.
 
     python3 -m sweeps.export.dump_schemas [--graphs sweeps/catalogue/models] [--out core/opset/schemas.txt]
 """
@@ -16,11 +15,12 @@ an operator that none of the three has.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import torch
 import torch.distributed._functional_collectives  # noqa: F401  registers _c10d_functional
+
+from .tables import read_model
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
@@ -69,12 +69,9 @@ def namespace_schemas(namespace: str) -> set[str]:
 
 def graph_schemas(folder: Path) -> set[str]:
     """Schemas of the operators that the catalogue's graphs call."""
-    import zstandard
-
     found = set()
     for file in sorted(folder.glob("*.json.zst")):
-        model = json.loads(zstandard.ZstdDecompressor().decompress(file.read_bytes()))
-        for node in model["graph_module"]["graph"]["nodes"]:
+        for node in read_model(file)["graph_module"]["graph"]["nodes"]:
             target = node["target"]
             if target.startswith("torch.ops."):
                 namespace, name, overload = target.removeprefix("torch.ops.").split(".")
