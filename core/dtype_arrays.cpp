@@ -65,21 +65,21 @@ ASSAY_INLINE void encode_loop(const Constants& constants, const double* src, T* 
   for (std::size_t i = 0; i < n; ++i) dst[i] = static_cast<T>(rounding::encode(c, src[i], c.infinity));
 }
 
-ASSAY_INLINE void decode_loop(const Constants& constants, uint64_t nan, const uint16_t* src, double* dst,
+ASSAY_INLINE void decode_loop(const Constants& constants, int64_t nan, const uint16_t* src, double* dst,
                               std::size_t n) {
   const Constants c = constants;
-  const uint64_t first_normal = uint64_t{1} << (52 - c.shift);
-  const uint64_t magic = std::bit_cast<uint64_t>(c.subnormal_magic);
+  const int64_t first_normal = int64_t{1} << (52 - c.shift);
+  const int64_t magic = rounding::ordered(c.subnormal_magic);
   for (std::size_t i = 0; i < n; ++i) {
-    const uint64_t bits = src[i];
-    const uint64_t magnitude = bits & 0x7fff;
-    const uint64_t normal = (magnitude + c.bias) << c.shift;
-    const auto subnormal =
-        std::bit_cast<uint64_t>(std::bit_cast<double>(magic | magnitude) - c.subnormal_magic);
-    uint64_t value = magnitude < first_normal ? subnormal : normal;
-    value = magnitude == c.infinity ? rounding::exponent_mask : value;
-    value = magnitude > c.infinity ? nan : value;
-    dst[i] = std::bit_cast<double>(value | ((bits & 0x8000) << 48));
+    const int64_t bits = src[i];
+    const int64_t magnitude = bits & 0x7fff;
+    const int64_t normal = (magnitude + c.bias) << c.shift;
+    const int64_t subnormal = rounding::ordered(std::bit_cast<double>(magic | magnitude) - c.subnormal_magic);
+    int64_t value = rounding::choose(magnitude < first_normal, subnormal, normal);
+    value = rounding::choose(magnitude == c.infinity, static_cast<int64_t>(rounding::exponent_mask), value);
+    value = rounding::choose(magnitude > c.infinity, nan, value);
+    dst[i] =
+        std::bit_cast<double>(static_cast<uint64_t>(value) | (static_cast<uint64_t>(bits & 0x8000) << 48));
   }
 }
 
@@ -103,12 +103,12 @@ ASSAY_AVX2 ASSAY_VECTORISE void encode_u8_avx2(const Constants& c, const double*
                                                std::size_t n) {
   encode_loop(c, s, d, n);
 }
-ASSAY_VECTORISE void decode_f16(const Constants& c, uint64_t nan, const uint16_t* s, double* d,
+ASSAY_VECTORISE void decode_f16(const Constants& c, int64_t nan, const uint16_t* s, double* d,
                                 std::size_t n) {
   decode_loop(c, nan, s, d, n);
 }
-ASSAY_AVX2 ASSAY_VECTORISE void decode_f16_avx2(const Constants& c, uint64_t nan, const uint16_t* s,
-                                                double* d, std::size_t n) {
+ASSAY_AVX2 ASSAY_VECTORISE void decode_f16_avx2(const Constants& c, int64_t nan, const uint16_t* s, double* d,
+                                                std::size_t n) {
   decode_loop(c, nan, s, d, n);
 }
 ASSAY_VECTORISE void decode_bf16(const uint16_t* s, double* d, std::size_t n) { widen_loop(s, d, n); }
@@ -135,7 +135,7 @@ const std::array<double, 256>& table_of(DType dtype) {
 }
 
 void decode_half(DType dtype, const void* src, double* dst, std::size_t count) {
-  const uint64_t nan = std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
+  const int64_t nan = rounding::ordered(std::numeric_limits<double>::quiet_NaN());
   const Constants& c = rounding::constants(dtype);
   const bool avx2 = has_avx2();
   for_blocks<uint16_t>(src, count, [&](const uint16_t* staged, std::size_t first, std::size_t n) {

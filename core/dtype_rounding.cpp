@@ -18,12 +18,12 @@ Constants constants_of(const FloatFormat& format) {
   c.scale = std::ldexp(1.0, 53 - format.precision);
   c.subnormal_magic = std::ldexp(format.smallest_subnormal(), 52);
   c.shift = 53 - format.precision;
-  c.bias = static_cast<uint64_t>(1023 + format.min_exponent - 1) << (format.precision - 1);
+  c.bias = static_cast<int64_t>(1023 + format.min_exponent - 1) << (format.precision - 1);
   c.max_bits = pack_magnitude(c, c.max);
   // Past the largest finite pattern comes infinity, or NaN in a format without one.
   c.infinity = c.max_bits + 1;
-  c.nan = format.has_infinity ? c.infinity | (uint64_t{1} << (format.precision - 2)) : c.infinity;
-  c.width = static_cast<int>(std::bit_width(c.nan)) + 1;
+  c.nan = format.has_infinity ? c.infinity | (int64_t{1} << (format.precision - 2)) : c.infinity;
+  c.width = static_cast<int>(std::bit_width(static_cast<uint64_t>(c.nan))) + 1;
   return c;
 }
 
@@ -42,15 +42,10 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int f64_precision = std::numeric_limits<double>::digits;
 
-// round_magnitude without a table of constants, for formats that callers make up.
 double round_positive(const FloatFormat& format, double magnitude) {
-  const double limit = std::ldexp(1.0, format.max_exponent + 1);
-  if (!(magnitude < limit)) return limit;
-  Constants c{};
-  c.limit = limit;
-  c.smallest_normal = std::ldexp(1.0, format.min_exponent);
-  c.scale = std::ldexp(1.0, f64_precision - format.precision);
-  return rounding::round_magnitude(c, magnitude);
+  return rounding::round_magnitude(rounding::power_of_two(format.max_exponent + 1),
+                                   rounding::power_of_two(format.min_exponent),
+                                   rounding::power_of_two(f64_precision - format.precision), magnitude);
 }
 
 double overflowed(const FloatFormat& format, Overflow overflow) {
@@ -99,7 +94,8 @@ uint64_t encode_float(DType dtype, double value, Overflow overflow) {
   }
   if (dtype == DType::f64) return std::bit_cast<uint64_t>(round_to(format, value, overflow));
   const Constants& c = rounding::constants(dtype);
-  return rounding::encode(c, value, overflow == Overflow::saturate ? c.max_bits : c.infinity);
+  return static_cast<uint64_t>(
+      rounding::encode(c, value, overflow == Overflow::saturate ? c.max_bits : c.infinity));
 }
 
 double decode_float(DType dtype, uint64_t bits) {
@@ -111,12 +107,12 @@ double decode_float(DType dtype, uint64_t bits) {
   if (dtype == DType::f64) return std::bit_cast<double>(bits);
   if (dtype == DType::f32) return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   const Constants& c = rounding::constants(dtype);
-  const uint64_t magnitude = bits & ((uint64_t{1} << (c.width - 1)) - 1);
+  const auto magnitude = static_cast<int64_t>(bits & ((uint64_t{1} << (c.width - 1)) - 1));
   double value;
   if (magnitude > c.max_bits) {
     value =
         format.has_infinity && magnitude == c.infinity ? infinity : std::numeric_limits<double>::quiet_NaN();
-  } else if (magnitude < (uint64_t{1} << (format.precision - 1))) {
+  } else if (magnitude < (int64_t{1} << (format.precision - 1))) {
     value = static_cast<double>(magnitude) * format.smallest_subnormal();
   } else {
     value = std::bit_cast<double>((magnitude + c.bias) << c.shift);
