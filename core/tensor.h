@@ -21,7 +21,7 @@ std::string to_string(const Shape& shape);  // "[2, 3]"
 // Bytes, aligned to 64, shared by all views of them.
 class Storage {
  public:
-  explicit Storage(std::size_t bytes);  // zeroed; throws Error when there is no such memory
+  explicit Storage(std::size_t bytes);  // zeroed; Error beyond 512 GiB or what there is
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
