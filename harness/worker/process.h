@@ -1,0 +1,80 @@
+// A child process that answers frames: started, watched and, if need be, killed.
+//
+// This is fork and exec by hand rather than Boost.Process v2: the child needs extra descriptors (3 and 4), a
+// process group of its own and PR_SET_PDEATHSIG between fork and exec, and the parent needs one poll loop
+// over request, reply and noise pipes with two clocks and a memory watch. Boost.Process would provide the
+// launch only, at the price of Asio in the build.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/worker/frame.h"
+
+namespace assay {
+
+struct ExchangeLimits {
+  double run_s = 600;          // all time that is not in phase "compile"
+  double compile_s = 600;      // time in phase "compile"
+  int64_t resident_bytes = 0;  // of the child; 0: not watched
+  FrameLimits frames;
+};
+
+enum class Outcome {
+  replied,
+  exited,     // `code` is its exit status
+  signalled,  // `code` is the signal that it died of, not sent by us
+  run_timeout,
+  compile_timeout,
+  memory_limit,
+  rubbish,  // sent bytes that are no frame; `what` says why
+  stopped,  // request_stop()
+};
+
+struct Exchange {
+  Outcome outcome = Outcome::replied;
+  Frame reply;
+  std::string type;   // of the reply
+  std::string phase;  // last progress
+  int node = -1;
+  int code = 0;
+  std::string what;
+  std::string noise;  // what the child printed lately, without addresses, process ids and temporary paths
+};
+
+class ChildProcess {
+ public:
+  ChildProcess() = default;
+  ~ChildProcess();  // kills
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // Throws Error{io} if the process cannot be created. A program that cannot be executed shows at the first
+  // exchange (exit code 127). The child is killed when the calling thread ends: keep it as long as the child.
+  void start(const std::vector<std::string>& argv);
+  bool running() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
+  // Sends the request and waits for an answer that is not "progress". After any outcome but `replied` the
+  // child is dead.
+  Exchange exchange(const Frame& request, const ExchangeLimits& limits, const std::string& origin);
+  void kill();
+
+ private:
+  void end(Exchange& exchange);  // reaps, classifying how it ended
+  void read_noise();
+  std::string noise_tail() const;
+
+  pid_t pid_ = -1;
+  int request_ = -1, reply_ = -1, noise_ = -1;
+  std::string noise_text_;
+};
+
+// Set by request_stop() (harness/run/run.h): exchanges end with Outcome::stopped.
+bool stop_requested();
+
+std::string scrub_noise(std::string text, pid_t pid);
+
+}  // namespace assay
