@@ -40,6 +40,10 @@ struct Verdict {
   std::vector<NodeRecord> nodes;  // failing, or all
 };
 
+// Nodes whose outputs of the free pass the judge needs (NodeOutcome::free): discontinuous ones that read floats, since
+// what follows must be judged by the device's own decision where it is a right one.
+std::vector<int> free_nodes(const Graph& graph);
+
 class Judge {
  public:
   explicit Judge(JudgeRequest request);

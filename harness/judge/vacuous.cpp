@@ -1,0 +1,80 @@
+#include "harness/judge/vacuous.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kFewBytes = 16;
+constexpr int64_t kManyValues = 16;
+
+bool all_bytes_equal(const std::byte* data, std::size_t size) {
+  return std::all_of(data, data + size, [first = data[0]](std::byte b) { return b == first; });
+}
+
+}  // namespace
+
+bool is_filled_with_one_byte(const Tensor& tensor) {
+  if (!tensor.defined() || tensor.count() == 0) return false;
+  const Tensor packed = tensor.contiguous();
+  const std::byte* data = packed.data();
+  if (data[0] == std::byte{0} || !all_bytes_equal(data, packed.bytes())) return false;
+  if (packed.dtype() == DType::boolean) return data[0] != std::byte{1};
+  return packed.bytes() >= kFewBytes;
+}
+
+int64_t count_filled_elements(const Tensor& tensor) {
+  const std::size_t size = size_of(tensor.dtype());
+  if (size < 2 || tensor.count() == 0) return 0;
+  const Tensor packed = tensor.contiguous();
+  int64_t filled = 0;
+  for (int64_t i = 0; i < packed.count(); ++i) {
+    const std::byte* element = packed.data() + static_cast<std::size_t>(i) * size;
+    filled += element[0] != std::byte{0} && all_bytes_equal(element, size) ? 1 : 0;
+  }
+  return filled;
+}
+
+bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound) {
+  if (got.count() == 0) return false;
+  int64_t nonzero = 0;
+  bool outside = false;
+  if (is_integral(got.dtype())) {
+    const std::vector<int64_t> values = got.to_ints();
+    if (std::any_of(values.begin(), values.end(), [](int64_t v) { return v != 0; })) return false;
+    outside = std::any_of(want.integer.begin(), want.integer.end(), [](int64_t v) { return v != 0; });
+    return outside && want.integer.size() > 1;
+  }
+  const std::vector<double> values = got.to_doubles();
+  if (std::any_of(values.begin(), values.end(), [](double v) { return v != 0; })) return false;
+  const std::vector<double> wanted = want.rounded().to_doubles();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == 0) continue;
+    ++nonzero;
+    const double allowed = i < bound.size() ? bound[i] : 0;
+    outside = outside || !(std::fabs(want.real[i]) <= allowed);
+  }
+  return nonzero > 0 && (outside || nonzero >= kManyValues) && wanted.size() > 1;
+}
+
+bool is_reference_nan(const std::vector<const reference::Wide*>& outputs, const std::vector<Tensor>& inputs) {
+  bool any = false;
+  for (const reference::Wide* output : outputs) {
+    if (!output->integer.empty()) return false;  // integers can be compared
+    for (const double value : output->real) {
+      if (!std::isnan(value)) return false;
+      any = true;
+    }
+  }
+  if (!any) return false;
+  for (const Tensor& input : inputs) {
+    if (!input.defined() || is_integral(input.dtype())) continue;
+    const std::vector<double> values = input.to_doubles();
+    if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) return false;
+  }
+  return true;
+}
+
+}  // namespace assay

@@ -1,0 +1,33 @@
+// Results that measured nothing (NUMERICS, "Vacuous results"): never a pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "harness/judge/compare.h"
+#include "reference/evaluate.h"
+
+namespace assay {
+
+// Output buffers are filled with one byte value before the device runs (docs/worker_protocol.md). The judge
+// need not know which: a tensor whose bytes are all equal and not 0 is what a device leaves that did not
+// write. Tensors of fewer than 16 bytes are not looked at, as chance could make them so (a bool is: only 0
+// and 1 are values).
+bool is_filled_with_one_byte(const Tensor& tensor);
+
+// Elements whose bytes are all equal, not 0 and not those of a whole result: for the message when a part was
+// not written.
+int64_t count_filled_elements(const Tensor& tensor);
+
+// All zeros where the reference is not. `bound` as in BoundedWide; a result of zeros is legal where every
+// value lies within its Bound of 0, unless there are many of them (16): that no kernel does.
+bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound);
+
+// Every float of the reference's outputs is NaN although no input is: nothing can be compared. Probes carry a
+// policy.
+bool is_reference_nan(const std::vector<const reference::Wide*>& outputs, const std::vector<Tensor>& inputs);
+
+}  // namespace assay
