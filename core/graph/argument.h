@@ -34,15 +34,17 @@ struct DTypeArg {
   DType dtype;
   bool operator==(const DTypeArg&) const = default;
 };
-// device, layout and memory_format keywords: kept for writing, without effect on results (tensors are contiguous).
+// device, layout and memory_format keywords: kept for writing, without effect on results (tensors are
+// contiguous).
 struct KeywordArg {
   std::string kind;  // "device", "layout", "memory_format"
   std::string text;  // JSON text of the value
   bool operator==(const KeywordArg&) const = default;
 };
 
-using Argument = std::variant<NoneArg, ValueArg, ValueListArg, int64_t, double, bool, std::string, IntListArg,
-                              std::vector<double>, std::vector<bool>, std::vector<std::string>, DTypeArg, KeywordArg>;
+using Argument =
+    std::variant<NoneArg, ValueArg, ValueListArg, int64_t, double, bool, std::string, IntListArg,
+                 std::vector<double>, std::vector<bool>, std::vector<std::string>, DTypeArg, KeywordArg>;
 
 std::string to_string(const Argument& argument);
 

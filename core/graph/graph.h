@@ -35,28 +35,29 @@ struct SourceLink {
 };
 
 struct Node {
-  std::string name;                     // unique in the graph
-  std::string op;                       // "aten::add.Tensor", "_operator::add"; the overload is always spelled
-  std::vector<NamedArgument> arguments; // as serialised: only those given
-  std::vector<ValueId> outputs;         // a Tensor[] result is flattened (split_with_sizes); -1: unused None
+  std::string name;  // unique in the graph
+  std::string op;    // "aten::add.Tensor", "_operator::add"; the overload is always spelled
+  std::vector<NamedArgument> arguments;  // as serialised: only those given
+  std::vector<ValueId> outputs;          // a Tensor[] result is flattened (split_with_sizes); -1: unused None
   SourceLink source;
   const NamedArgument* find(std::string_view argument) const;  // nullptr if not given
 };
 
 enum class InputKind { user, parameter, buffer, constant };
 struct GraphInput {
-  ValueId value = -1;     // -1 for a user input that is a constant (None, int, str): it does not enter the graph
+  ValueId value = -1;  // -1 for a user input that is a constant (None, int, str): it does not enter the graph
   InputKind kind = InputKind::user;
-  std::string target;     // fully qualified name of parameter, buffer or constant; for user inputs the value's name
-  bool persistent = true; // buffers
+  std::string
+      target;  // fully qualified name of parameter, buffer or constant; for user inputs the value's name
+  bool persistent = true;            // buffers
   std::optional<Argument> constant;  // the value of a constant user input (value -1)
 };
 
 enum class OutputKind { user, buffer_mutation, user_input_mutation };
 struct GraphOutput {
-  ValueId value = -1;              // -1: a constant output, see `constant`
+  ValueId value = -1;  // -1: a constant output, see `constant`
   OutputKind kind = OutputKind::user;
-  std::string target;              // buffer FQN or input name for mutations
+  std::string target;                // buffer FQN or input name for mutations
   std::optional<Argument> constant;  // None, int, ... returned as it is
 };
 
@@ -75,12 +76,14 @@ struct Graph {
 std::vector<ValueId> inputs_of(const Node& node);
 
 // Throws Error{malformed_file} naming graph, node and place: undefined or doubly defined values, use before
-// definition, cycles, wrong argument types against the schema, unknown operators (ErrorCode::unknown_operator),
-// output counts and declared shapes and dtypes that contradict the shape rules (core/opset/shapes.h).
+// definition, cycles, wrong argument types against the schema, unknown operators
+// (ErrorCode::unknown_operator), output counts and declared shapes and dtypes that contradict the shape rules
+// (core/opset/shapes.h).
 void validate(const Graph& graph);
 
-// A graph of one node whose tensor inputs become user inputs "arg0", "arg1", ... in argument order and whose outputs
-// are "out0", ...: the canonical form in which single operators cross the ABI, equal for equal signatures.
+// A graph of one node whose tensor inputs become user inputs "arg0", "arg1", ... in argument order and whose
+// outputs are "out0", ...: the canonical form in which single operators cross the ABI, equal for equal
+// signatures.
 Graph single_node_graph(const Graph& graph, const Node& node);
 
 }  // namespace assay

@@ -22,9 +22,12 @@ nlohmann::json parse_json(std::string_view text, const std::string& origin, int 
 JsonCursor::JsonCursor(const nlohmann::json& value, const std::string& origin, std::string path)
     : value_(&value), origin_(&origin), path_(std::move(path)) {}
 
+std::string JsonCursor::place() const {
+  return path_.empty() ? *origin_ : fmt::format("{}: {}", *origin_, path_);
+}
+
 void JsonCursor::fail(const std::string& what) const {
-  throw Error(ErrorCode::malformed_file, path_.empty() ? fmt::format("{}: {}", *origin_, what)
-                                                       : fmt::format("{}: {}: {}", *origin_, path_, what));
+  throw Error(ErrorCode::malformed_file, fmt::format("{}: {}", place(), what));
 }
 
 void JsonCursor::expected(const char* kind) const {

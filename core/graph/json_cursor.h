@@ -21,7 +21,7 @@ class JsonCursor {
   JsonCursor(const nlohmann::json& value, const std::string& origin, std::string path);
 
   const nlohmann::json& value() const { return *value_; }
-  const std::string& path() const { return path_; }
+  std::string place() const;  // "model.pt2: graph_module.graph.nodes[3]"
 
   JsonCursor at(std::string_view key) const;                   // required member of an object
   std::optional<JsonCursor> find(std::string_view key) const;  // nullopt if absent or null
@@ -44,5 +44,9 @@ class JsonCursor {
   const std::string* origin_;
   std::string path_;
 };
+
+struct Graph;
+// graph_from_json after the parse; members beside PyTorch's are ignored.
+Graph graph_from_document(const nlohmann::json& document, const std::string& origin);
 
 }  // namespace assay

@@ -33,7 +33,7 @@ Entry read_entry(const std::string& name, const JsonCursor& info) {
   Entry entry{name, DType::f32, {}, 0, 0};
   const std::string dtype_text = info.at("dtype").string();
   const auto dtype = parse_dtype(dtype_text);
-  if (!dtype || safetensors_name(*dtype) != dtype_text) {
+  if (!dtype || *dtype == DType::f8e4m3 || safetensors_name(*dtype) != dtype_text) {
     info.at("dtype").fail(fmt::format("unknown dtype '{}'", dtype_text));
   }
   entry.dtype = *dtype;
