@@ -1,0 +1,140 @@
+#include "suites/ops/op_case.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/graph/builder.h"
+
+namespace assay::suites {
+namespace {
+
+// "aten::add.Tensor" -> "add.Tensor", "aten::relu.default" -> "relu".
+std::string short_name(const std::string& op) {
+  std::string name = op.starts_with("aten::") ? op.substr(6) : op;
+  if (name.ends_with(".default")) name.resize(name.size() - 8);
+  return name;
+}
+
+}  // namespace
+
+TensorSpec uniform(DType dtype, Shape shape, double center, double scale) {
+  return {dtype, std::move(shape), UniformDraw{center, scale}};
+}
+
+TensorSpec integers(DType dtype, Shape shape, int64_t low, int64_t high) {
+  return {dtype, std::move(shape), IntegerDraw{low, high}};
+}
+
+TensorSpec values(DType dtype, Shape shape, const std::vector<double>& data) {
+  if (is_float(dtype)) return {dtype, shape, Tensor::from_doubles(dtype, shape, data)};
+  std::vector<int64_t> whole(data.begin(), data.end());
+  return {dtype, shape, Tensor::from_ints(dtype, shape, whole)};
+}
+
+OpCase::OpCase(std::string op, std::string variant) : op_(std::move(op)), variant_(std::move(variant)) {}
+
+OpCase& OpCase::tensor(const std::string& argument, TensorSpec spec) {
+  tensors_.push_back({argument, {std::move(spec)}, false});
+  return *this;
+}
+
+OpCase& OpCase::tensors(const std::string& argument, std::vector<TensorSpec> specs) {
+  Given given{argument, {}, true};
+  for (auto& spec : specs) given.specs.emplace_back(std::move(spec));
+  tensors_.push_back(std::move(given));
+  return *this;
+}
+
+OpCase& OpCase::none_or_tensors(const std::string& argument, std::vector<std::optional<TensorSpec>> specs) {
+  tensors_.push_back({argument, std::move(specs), true});
+  return *this;
+}
+
+OpCase& OpCase::arg(const std::string& argument, Argument value) {
+  arguments_.push_back({argument, std::move(value)});
+  return *this;
+}
+
+OpCase& OpCase::ints(const std::string& argument, std::vector<int64_t> values) {
+  return arg(argument, IntListArg{std::move(values), {}});
+}
+
+OpCase& OpCase::drawn() {
+  checks_.suite_drawn = true;
+  return *this;
+}
+
+OpCase& OpCase::probe() {
+  checks_.exact_probe = true;
+  return *this;
+}
+
+OpCase& OpCase::negative(std::string mention) {
+  checks_.negative = true;
+  checks_.expect_error = std::move(mention);
+  return *this;
+}
+
+Case OpCase::build() const {
+  Case c;
+  c.id = "ops/" + short_name(op_) + "/" + variant_;
+  c.suite = "ops";
+  c.subject = op_;
+  c.checks = checks_;
+
+  GraphBuilder builder(c.id);
+  std::vector<NamedArgument> arguments;
+  for (const Given& given : tensors_) {
+    ValueListArg ids;
+    for (std::size_t i = 0; i < given.specs.size(); ++i) {
+      if (!given.specs[i]) {
+        ids.ids.push_back(-1);
+        continue;
+      }
+      const TensorSpec& spec = *given.specs[i];
+      const std::string name = given.list ? given.argument + "_" + std::to_string(i) : given.argument;
+      ids.ids.push_back(builder.input(name, spec.dtype, spec.shape));
+      c.inputs[name] = TensorRecipe{spec.dtype, spec.shape, spec.source};
+    }
+    if (given.list) {
+      arguments.push_back({given.argument, ids});
+    } else {
+      arguments.push_back({given.argument, ValueArg{ids.ids.at(0)}});
+    }
+  }
+  arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+
+  if (checks_.negative) {
+    // The declared result is arbitrary: the call must be refused before it matters.
+    const auto outputs = builder.declared_node(op_, arguments, {TensorMeta{DType::f32, {1}}});
+    builder.output(outputs.at(0));
+    c.graph = std::make_shared<const Graph>(builder.build_unchecked());
+  } else {
+    for (ValueId output : builder.node(op_, arguments)) builder.output(output);
+    c.graph = std::make_shared<const Graph>(builder.build());
+  }
+  return c;
+}
+
+const std::vector<DType>& compute_floats() {
+  static const std::vector<DType> dtypes{DType::f32, DType::bf16, DType::f16};
+  return dtypes;
+}
+
+std::string dtype_tag(DType dtype) { return std::string(name_of(dtype)); }
+
+const std::vector<NamedShape>& edge_shapes() {
+  static const std::vector<NamedShape> shapes{
+      {"0d", {}},        {"empty", {0, 3}}, {"one", {1, 1}},   {"odd", {3, 5, 7}},
+      {"127", {127, 2}}, {"129", {129, 3}}, {"513", {2, 513}}, {"4d", {2, 3, 4, 5}},
+  };
+  return shapes;
+}
+
+const Shape& drawn_shape() {
+  static const Shape shape{8, 128};
+  return shape;
+}
+
+}  // namespace assay::suites

@@ -1,0 +1,71 @@
+// Cases from a catalogue table (sweeps/catalogue/architectures.csv).
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "core/io/model.h"
+#include "core/io/safetensors.h"
+#include "sweeps/csv.h"
+#include "sweeps/sources.h"
+
+namespace assay::sweeps {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A path of the table, relative to the table's folder. It may not leave that folder.
+std::string inside(const fs::path& folder, const std::string& relative, const std::string& place) {
+  const fs::path path(relative);
+  bool leaves = path.is_absolute();
+  for (const auto& part : path) leaves = leaves || part == "..";
+  if (leaves || relative.empty()) {
+    throw Error(ErrorCode::malformed_file,
+                place + ": '" + relative + "' is no path below the table's folder");
+  }
+  return (folder / path).string();
+}
+
+Case catalogue_case(const CsvRow& row, const fs::path& folder, const std::string& place) {
+  Case c;
+  c.id = "models/" + row.at("id");
+  c.suite = "models";
+  c.subject = row.at("model").empty() ? row.at("id") : row.at("model");
+  try {
+    c.file = inside(folder, row.at("file"), place);
+    Model model = read_model(c.file);
+    c.graph = std::make_shared<const Graph>(std::move(model.graph));
+    c.inputs = std::move(model.inputs);
+    c.load_weights = [file = c.file] { return read_model(file).weights; };
+    if (!row.at("golden").empty()) c.golden = inside(folder, row.at("golden"), place);
+  } catch (const Error& error) {
+    c.graph_error = error.what();
+    c.unsupported_file = error.code() == ErrorCode::unsupported;
+  }
+  return c;
+}
+
+}  // namespace
+
+Source read_catalogue(const std::string& csv_path) {
+  const fs::path folder = fs::path(csv_path).parent_path();
+  Source source;
+  std::set<std::string> seen;
+  for (const CsvRow& row : read_csv(csv_path, {"id", "file"})) {
+    const std::string place = csv_path + ": row " + std::to_string(row.line);
+    const std::string& id = row.at("id");
+    if (id.empty()) throw Error(ErrorCode::malformed_file, place + ": the id is empty");
+    if (!seen.insert(id).second)
+      throw Error(ErrorCode::malformed_file, place + ": id '" + id + "' stands there twice");
+    source.cases.push_back(catalogue_case(row, folder, place));
+  }
+  const fs::path missing = folder / "not_exported.csv";
+  if (fs::exists(missing)) {
+    for (const CsvRow& row : read_csv(missing.string(), {"id", "reason"})) {
+      source.not_exported.push_back(
+          {row.at("id"), row.at("kind"), row.at("model"), row.at("attention"), row.at("reason")});
+    }
+  }
+  return source;
+}
+
+}  // namespace assay::sweeps

@@ -1,0 +1,200 @@
+// Cases from `.pt2` files.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/io/input_ranges.h"
+#include "core/io/model.h"
+#include "core/io/safetensors.h"
+#include "sweeps/sources.h"
+
+namespace assay::sweeps {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string without_suffix(const std::string& path) {
+  for (const char* suffix : {".pt2", ".json.zst"}) {
+    if (path.ends_with(suffix)) return path.substr(0, path.size() - std::string(suffix).size());
+  }
+  return path;
+}
+
+std::optional<std::string> beside(const std::string& path, const char* suffix) {
+  const std::string candidate = without_suffix(path) + suffix;
+  if (fs::exists(candidate)) return candidate;
+  return std::nullopt;
+}
+
+std::string listing(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+std::vector<std::string> user_inputs(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphInput& input : graph.inputs) {
+    if (input.kind == InputKind::user && input.value >= 0) names.push_back(input.target);
+  }
+  return names;
+}
+
+// Given inputs must be exactly the graph's user inputs, by name, dtype and (for plain sizes) shape.
+void check_inputs(const Graph& graph, const TensorFile& file, const std::string& path) {
+  const auto names = user_inputs(graph);
+  for (const auto& [name, tensor] : file.tensors) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw Error(
+          ErrorCode::malformed_file,
+          path + ": tensor '" + name + "' is no input of the graph; its user inputs are " + listing(names));
+    }
+  }
+  for (const GraphInput& input : graph.inputs) {
+    if (input.kind != InputKind::user || input.value < 0) continue;
+    const auto found = file.tensors.find(input.target);
+    if (found == file.tensors.end()) {
+      throw Error(
+          ErrorCode::malformed_file,
+          path + ": input '" + input.target + "' is missing; the graph's user inputs are " + listing(names));
+    }
+    const Value& value = graph.values.at(static_cast<std::size_t>(input.value));
+    const Tensor& tensor = found->second;
+    bool fits = tensor.dtype() == value.dtype && tensor.shape().size() == value.shape.size();
+    for (std::size_t i = 0; fits && i < value.shape.size(); ++i) {
+      fits = value.shape[i] < 0 || value.shape[i] == tensor.shape()[i];
+    }
+    if (!fits) {
+      throw Error(ErrorCode::malformed_file,
+                  path + ": input '" + input.target + "' is " + std::string(name_of(tensor.dtype())) +
+                      to_string(tensor.shape()) + "; the graph wants " + std::string(name_of(value.dtype)) +
+                      to_string(value.shape) + (graph.has_symbols() ? " (-1: any size)" : ""));
+    }
+  }
+}
+
+// Names that an expected file may use (INTERFACE §4), with the value each is about.
+std::map<std::string, ValueId> expected_names(const Graph& graph) {
+  std::map<std::string, ValueId> names;
+  int number = 0;
+  for (const GraphOutput& output : graph.outputs) {
+    switch (output.kind) {
+      case OutputKind::user:
+        names[std::to_string(number++)] = output.value;
+        break;
+      case OutputKind::buffer_mutation:
+        names["buffer:" + output.target] = output.value;
+        break;
+      case OutputKind::user_input_mutation:
+        names["input:" + output.target] = output.value;
+        break;
+    }
+  }
+  return names;
+}
+
+void check_expected(const Graph& graph, const TensorFile& file, const std::string& path) {
+  const auto names = expected_names(graph);
+  for (const auto& [name, tensor] : file.tensors) {
+    const auto found = names.find(name);
+    if (found == names.end() || found->second < 0) {
+      std::vector<std::string> known;
+      for (const auto& [known_name, id] : names) {
+        if (id >= 0) known.push_back(known_name);
+      }
+      throw Error(
+          ErrorCode::malformed_file,
+          path + ": tensor '" + name + "' is no output of the graph; expected names are " + listing(known));
+    }
+    const Value& value = graph.values.at(static_cast<std::size_t>(found->second));
+    Shape want = value.shape;
+    if (is_complex(value.dtype) && !is_complex(tensor.dtype())) want.push_back(2);
+    if (tensor.shape() != want || is_integral(tensor.dtype()) != is_integral(value.dtype)) {
+      throw Error(ErrorCode::malformed_file, path + ": tensor '" + name + "' is " +
+                                                 std::string(name_of(tensor.dtype())) +
+                                                 to_string(tensor.shape()) + "; the graph's output is " +
+                                                 std::string(name_of(value.dtype)) + to_string(want));
+    }
+  }
+}
+
+std::shared_ptr<const Graph> specialised(const Model& model, const std::optional<TensorFile>& inputs) {
+  if (!model.graph.has_symbols()) return std::make_shared<const Graph>(model.graph);
+  if (!inputs) {
+    throw Error(ErrorCode::unsupported, model.origin +
+                                            ": the graph has symbolic sizes; give their values by adding "
+                                            "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
+  }
+  std::map<std::string, TensorMeta> metas;
+  for (const auto& [name, tensor] : inputs->tensors) metas[name] = {tensor.dtype(), tensor.shape()};
+  return std::make_shared<const Graph>(specialise(model.graph, metas));
+}
+
+}  // namespace
+
+Case read_model_file(const std::string& path, const std::optional<std::string>& inputs,
+                     const std::optional<std::string>& expected) {
+  const Model model = read_model(path);
+  const auto inputs_path = inputs ? inputs : beside(path, ".in.safetensors");
+  const auto expected_path = expected ? expected : beside(path, ".out.safetensors");
+
+  std::optional<TensorFile> given;
+  if (inputs_path) {
+    given = read_safetensors(*inputs_path);
+    check_inputs(model.graph, *given, *inputs_path);
+  }
+
+  Case c;
+  c.id = fs::path(without_suffix(path)).filename().string();
+  c.suite = "check";
+  c.subject = c.id;
+  c.file = path;
+  c.graph = specialised(model, given);
+  if (given) {
+    for (auto& [name, tensor] : given->tensors)
+      c.inputs[name] = TensorRecipe{tensor.dtype(), tensor.shape(), tensor};
+  } else {
+    c.inputs = model.inputs.empty() ? default_input_recipes(model) : model.inputs;
+  }
+  // Large weights stay on disk until the case is run.
+  c.load_weights = [path] { return read_model(path).weights; };
+  if (expected_path) {
+    check_expected(*c.graph, read_safetensors(*expected_path), *expected_path);
+    c.expected_source = "expected_file";
+    c.load_expected = [file = *expected_path] { return read_safetensors(file).tensors; };
+  }
+  return c;
+}
+
+std::vector<Case> read_model_folder(const std::string& folder) {
+  std::error_code problem;
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator it(folder, problem), end; !problem && it != end;
+       it.increment(problem)) {
+    if (it->path().extension() == ".pt2" && !it->is_directory(problem)) files.push_back(it->path().string());
+  }
+  if (problem) throw Error(ErrorCode::io, folder + ": cannot be read: " + problem.message());
+  std::sort(files.begin(), files.end());
+
+  std::vector<Case> cases;
+  for (const std::string& file : files) {
+    const std::string id = without_suffix(fs::relative(file, folder).generic_string());
+    Case c;
+    try {
+      c = read_model_file(file);
+    } catch (const Error& error) {
+      c.graph_error = error.what();
+      c.unsupported_file = error.code() == ErrorCode::unsupported;
+      c.suite = "check";
+      c.file = file;
+    }
+    c.id = id;
+    c.subject = id;
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+}  // namespace assay::sweeps

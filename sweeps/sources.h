@@ -1,0 +1,37 @@
+// Where model cases come from: a catalogue, a folder of `.pt2` files, one `.pt2` file. A sweep only makes
+// cases.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/case/case.h"
+
+namespace assay::sweeps {
+
+// A row of not_exported.csv: counted as skip_environment in totals; it has no Record.
+struct NotExported {
+  std::string id, kind, model, attention, reason;
+};
+
+struct Source {
+  std::vector<Case> cases;
+  std::vector<NotExported> not_exported;
+};
+
+// Throws Error if the table itself cannot be used. A row whose model file is missing or malformed becomes a
+// case with `graph_error`. Ids are "models/ID".
+Source read_catalogue(const std::string& csv_path);
+
+// One `.pt2` or catalogue file; id: file name without suffix. `inputs` and `expected` are safetensors paths,
+// or NAME.in.safetensors and NAME.out.safetensors beside the file where these exist. Throws Error if anything
+// is malformed.
+Case read_model_file(const std::string& path, const std::optional<std::string>& inputs = {},
+                     const std::optional<std::string>& expected = {});
+
+// Every NAME.pt2 below the folder, sorted; id: relative path without suffix. Malformed files become cases
+// with `graph_error`. Throws Error{io} if the folder cannot be read.
+std::vector<Case> read_model_folder(const std::string& folder);
+
+}  // namespace assay::sweeps
