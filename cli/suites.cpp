@@ -1,0 +1,36 @@
+#include "cli/suites.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "suites/ops/ops_suite.h"
+
+namespace assay::cli {
+
+const std::vector<std::unique_ptr<Suite>>& all_suites() {
+  static const auto suites = [] {
+    std::vector<std::unique_ptr<Suite>> made;
+    made.push_back(suites::make_ops_suite());
+    return made;
+  }();
+  return suites;
+}
+
+std::vector<Case> suite_cases(const std::vector<std::string>& names, uint64_t seed) {
+  for (const std::string& name : names) {
+    const bool known = std::any_of(all_suites().begin(), all_suites().end(),
+                                   [&](const auto& s) { return s->name() == name; });
+    if (known) continue;
+    std::string list;
+    for (const auto& suite : all_suites()) list += (list.empty() ? "" : ", ") + suite->name();
+    throw Error(ErrorCode::invalid_argument, "no suite is named '" + name + "'; there are: " + list);
+  }
+  std::vector<Case> cases;
+  for (const auto& suite : all_suites()) {
+    if (!names.empty() && std::find(names.begin(), names.end(), suite->name()) == names.end()) continue;
+    suite->make_cases(seed, [&](Case c) { cases.push_back(std::move(c)); });
+  }
+  return cases;
+}
+
+}  // namespace assay::cli
