@@ -33,19 +33,21 @@ Tensor materialise(const TensorRecipe& recipe, std::string_view stream, uint64_t
 
 struct Model {
   Graph graph;
-  std::string origin;                       // file, for messages
-  std::map<std::string, Tensor> weights;    // by FQN (GraphInput::target); ties share storage; all materialised
+  std::string origin;                     // file, for messages
+  std::map<std::string, Tensor> weights;  // by FQN (GraphInput::target); ties share storage; all materialised
   std::map<std::string, TensorRecipe> inputs;  // catalogue files only; by user input name
 };
 
-// By content: a zip is a `.pt2`, a zstd frame is a catalogue file. Throws Error (malformed_file, unknown_operator,
-// unsupported, io). Never reads pickles: a state dict stored as a pickle is refused with the advice to re-export.
+// By content: a zip is a `.pt2`, a zstd frame is a catalogue file. Throws Error (malformed_file,
+// unknown_operator, unsupported, io). Never reads pickles: a state dict stored as a pickle is refused with
+// the advice to re-export.
 Model read_model(const std::string& path);
 Model parse_pt2(std::string_view bytes, const std::string& origin);
 Model parse_catalogue(std::string_view bytes, const std::string& origin);
 
-// Replaces symbolic sizes by those of the given user inputs and re-infers all shapes. Throws Error if an input is
-// missing, of the wrong rank or dtype, or contradicts a plain size or another use of the same symbol.
+// Replaces symbolic sizes by those of the given user inputs and re-infers all shapes. Throws Error if an
+// input is missing, of the wrong rank or dtype, or contradicts a plain size or another use of the same
+// symbol.
 Graph specialise(const Graph& graph, const std::map<std::string, TensorMeta>& inputs);
 
 }  // namespace assay
