@@ -1,0 +1,162 @@
+// Copies that move, repeat or join elements.
+#include "core/opset/checks.h"
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+using namespace rules;
+
+// A 1-d tensor without elements joins anything (torch.cat's legacy rule).
+bool is_legacy_empty(const TensorMeta& tensor) { return tensor.shape == Shape{0}; }
+
+Metas cat(const OpCall& call) {
+  const std::vector<int> numbers = call.tensors("tensors");
+  if (numbers.empty()) fail(call, "tensors is empty; it must hold at least one tensor");
+  Metas tensors;
+  const TensorMeta* first = nullptr;
+  for (const int number : numbers) tensors.push_back(call.input(number));
+  for (const TensorMeta& tensor : tensors) {
+    if (tensor.shape.empty()) fail(call, "a 0-d tensor is among the tensors; they must have at least 1 dim");
+    if (first == nullptr && !is_legacy_empty(tensor)) first = &tensor;
+  }
+  if (first == nullptr) first = &tensors[0];
+  const int64_t dim = normalise_dim(call.integer("dim"), rank(*first), call);
+  const auto d = static_cast<std::size_t>(dim);
+  Shape shape = first->shape;
+  shape[d] = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (is_legacy_empty(tensors[i])) continue;
+    Shape rest = tensors[i].shape;
+    Shape expected = first->shape;
+    if (rest.size() == expected.size()) rest[d] = expected[d] = 0;
+    if (rest != expected) {
+      fail(call, "tensor {} has shape {}; all sizes but that of dim {} must equal those of {}", i,
+           to_string(tensors[i].shape), dim, to_string(first->shape));
+    }
+    if (__builtin_add_overflow(shape[d], tensors[i].shape[d], &shape[d]))
+      fail(call, "the result is too large");
+  }
+  return {{result_type(tensors, {}), shape}};
+}
+
+Metas stack(const OpCall& call) {
+  const std::vector<int> numbers = call.tensors("tensors");
+  if (numbers.empty()) fail(call, "tensors is empty; it must hold at least one tensor");
+  Metas tensors;
+  for (const int number : numbers) tensors.push_back(call.input(number));
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    if (tensors[i].shape != tensors[0].shape) {
+      fail(call, "tensor {} has shape {}; it must have the shape of the first, {}", i,
+           to_string(tensors[i].shape), to_string(tensors[0].shape));
+    }
+  }
+  Shape shape = tensors[0].shape;
+  shape.insert(shape.begin() + normalise_dim(call.integer("dim"), rank(tensors[0]) + 1, call),
+               static_cast<int64_t>(tensors.size()));
+  return {{result_type(tensors, {}), shape}};
+}
+
+Metas repeat(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  Shape repeats = call.integers("repeats");
+  require_sizes(call, "repeats", repeats);
+  if (repeats.size() < self.shape.size()) {
+    fail(call, "repeats {} has fewer entries than self of shape {} has dims", to_string(repeats),
+         to_string(self.shape));
+  }
+  const std::size_t lead = repeats.size() - self.shape.size();
+  for (std::size_t i = 0; i < self.shape.size(); ++i) {
+    if (__builtin_mul_overflow(repeats[lead + i], self.shape[i], &repeats[lead + i])) {
+      fail(call, "the result is too large");
+    }
+  }
+  return {{self.dtype, repeats}};
+}
+
+Metas flip(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  if (!call.integers("dims").empty()) reduced_dims(call, call.integers("dims"), rank(self));
+  return {self};
+}
+
+Metas constant_pad(const OpCall& call) {
+  TensorMeta self = meta(call, "self");
+  const std::vector<int64_t> pad = call.integers("pad");
+  if (pad.size() % 2 != 0 || pad.size() / 2 > self.shape.size()) {
+    fail(call, "pad has {} entries; it must have an even number of at most {}", pad.size(),
+         2 * self.shape.size());
+  }
+  for (std::size_t i = 0; i < pad.size() / 2; ++i) {
+    int64_t& size = self.shape[self.shape.size() - 1 - i];
+    int64_t padded = 0;
+    if (__builtin_add_overflow(size, pad[2 * i], &padded) ||
+        __builtin_add_overflow(padded, pad[2 * i + 1], &padded) || padded < 0) {
+      fail(call, "size {} padded by {} and {} is {}; it cannot be negative", size, pad[2 * i], pad[2 * i + 1],
+           padded);
+    }
+    size = padded;
+  }
+  return {self};
+}
+
+// reflection_padNd and replication_padNd: N spatial dims and one or two before them.
+Metas edge_pad(const OpCall& call, int64_t spatial, bool reflects) {
+  require_rank(call, "self", spatial + 1, spatial + 2);
+  TensorMeta self = meta(call, "self");
+  const std::vector<int64_t> pad = call.integers("padding");
+  require_length(call, "padding", pad.size(), static_cast<std::size_t>(2 * spatial));
+  const std::size_t batch = self.shape.size() == static_cast<std::size_t>(spatial) + 2 ? 1 : 0;
+  for (std::size_t i = batch; i < self.shape.size(); ++i) {
+    if (self.shape[i] == 0) {
+      fail(call, "self has shape {}; only the batch may be empty", to_string(self.shape));
+    }
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(spatial); ++i) {
+    int64_t& size = self.shape[self.shape.size() - 1 - i];
+    const int64_t before = pad[2 * i];
+    const int64_t after = pad[2 * i + 1];
+    if (reflects && (before >= size || after >= size)) {
+      fail(call, "padding ({}, {}) must be smaller than the size {} that it reflects", before, after, size);
+    }
+    int64_t padded = 0;
+    if (__builtin_add_overflow(size, before, &padded) || __builtin_add_overflow(padded, after, &padded) ||
+        padded < 1) {
+      fail(call, "size {} padded by {} and {} is {}; it must be positive", size, before, after, padded);
+    }
+    size = padded;
+  }
+  return {self};
+}
+
+Metas triangle(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  if (rank(self) < 2) fail(call, "self has shape {}; it must have at least 2 dims", to_string(self.shape));
+  return {self};
+}
+
+Metas resize(const OpCall& call) {
+  require_sizes(call, "size", call.integers("size"));
+  return {{meta(call, "self").dtype, call.integers("size")}};
+}
+
+}  // namespace
+
+void register_rearrange(ShapeTable& table) {
+  table.add("aten::cat.default", cat);
+  table.add("aten::stack.default", stack);
+  table.add("aten::repeat.default", repeat);
+  table.add("aten::flip.default", flip);
+  table.add("aten::constant_pad_nd.default", constant_pad);
+  table.add("aten::reflection_pad1d.default", [](const OpCall& call) { return edge_pad(call, 1, true); });
+  table.add("aten::reflection_pad2d.default", [](const OpCall& call) { return edge_pad(call, 2, true); });
+  table.add("aten::reflection_pad3d.default", [](const OpCall& call) { return edge_pad(call, 3, true); });
+  table.add("aten::replication_pad2d.default", [](const OpCall& call) { return edge_pad(call, 2, false); });
+  table.add("aten::replication_pad3d.default", [](const OpCall& call) { return edge_pad(call, 3, false); });
+  table.add("aten::tril.default", triangle);
+  table.add("aten::triu.default", triangle);
+  table.add("aten::resize_.default", resize);
+}
+
+}  // namespace assay

@@ -1,0 +1,138 @@
+// Pointwise functions of one tensor.
+#include "core/opset/checks.h"
+
+namespace assay {
+namespace {
+
+using namespace rules;
+
+enum class Result { same, inexact, boolean, real };
+
+struct Unary {
+  const char* name;
+  unsigned kinds;  // of self
+  Result result;
+};
+
+constexpr Unary kUnary[] = {
+    {"aten::abs.default", kAny, Result::real},
+    {"aten::acos.default", kAny, Result::inexact},
+    {"aten::acosh.default", kAny, Result::inexact},
+    {"aten::alias.default", kAny, Result::same},
+    {"aten::asin.default", kAny, Result::inexact},
+    {"aten::asinh.default", kAny, Result::inexact},
+    {"aten::atan.default", kAny, Result::inexact},
+    {"aten::atanh.default", kAny, Result::inexact},
+    {"aten::bitwise_not.default", kIntegral, Result::same},
+    {"aten::ceil.default", kReal, Result::same},
+    {"aten::clone.default", kAny, Result::same},
+    {"aten::contiguous.default", kAny, Result::same},
+    {"aten::cos.default", kAny, Result::inexact},
+    {"aten::cosh.default", kAny, Result::inexact},
+    {"aten::detach.default", kAny, Result::same},
+    {"aten::elu.default", kFloat, Result::same},
+    {"aten::erf.default", kNoComplex, Result::inexact},
+    {"aten::exp.default", kAny, Result::inexact},
+    {"aten::expm1.default", kAny, Result::inexact},
+    {"aten::floor.default", kReal, Result::same},
+    {"aten::isinf.default", kAny, Result::boolean},
+    {"aten::isnan.default", kAny, Result::boolean},
+    {"aten::leaky_relu.default", kFloat, Result::same},
+    {"aten::log.default", kAny, Result::inexact},
+    {"aten::log10.default", kAny, Result::inexact},
+    {"aten::log1p.default", kAny, Result::inexact},
+    {"aten::log2.default", kAny, Result::inexact},
+    {"aten::logical_not.default", kAny, Result::boolean},
+    {"aten::neg.default", kNoBool, Result::same},
+    {"aten::reciprocal.default", kAny, Result::inexact},
+    {"aten::relu.default", kReal, Result::same},
+    {"aten::round.default", kReal, Result::same},
+    {"aten::rsqrt.default", kAny, Result::inexact},
+    {"aten::sigmoid.default", kAny, Result::inexact},
+    {"aten::sign.default", kNoComplex, Result::same},
+    {"aten::silu.default", kInexact, Result::same},
+    {"aten::sin.default", kAny, Result::inexact},
+    {"aten::sinh.default", kAny, Result::inexact},
+    {"aten::sqrt.default", kAny, Result::inexact},
+    {"aten::tan.default", kAny, Result::inexact},
+    {"aten::tanh.default", kAny, Result::inexact},
+    {"aten::trunc.default", kReal, Result::same},
+};
+
+DType result_of(Result result, DType dtype) {
+  switch (result) {
+    case Result::same:
+      return dtype;
+    case Result::inexact:
+      return inexact(dtype);
+    case Result::boolean:
+      return DType::boolean;
+    case Result::real:
+      return real_part(dtype);
+  }
+  return dtype;
+}
+
+Metas gelu(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  require_kind(call, "self", self.dtype, kFloat);
+  require_word(call, "approximate", call.string("approximate"), {"none", "tanh"});
+  return {self};
+}
+
+Metas hardtanh(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  require_kind(call, "self", self.dtype, kReal);
+  return {self};
+}
+
+Metas fill(const OpCall& call) {
+  call.scalar("value");
+  return {meta(call, "self")};
+}
+
+Metas to_copy(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  return {{call.dtype_opt("dtype").value_or(self.dtype), self.shape}};
+}
+
+Metas type_as(const OpCall& call) { return {{meta(call, "other").dtype, meta(call, "self").shape}}; }
+
+// Random zeroing; the mask is true where an element is kept.
+Metas native_dropout(const OpCall& call) {
+  const TensorMeta& input = meta(call, "input");
+  require_kind(call, "input", input.dtype, kInexact);
+  const double p = call.floating("p");
+  if (!(p >= 0 && p <= 1)) fail(call, "p is {}; a probability must be within [0, 1]", p);
+  return {input, {DType::boolean, input.shape}};
+}
+Metas dropout(const OpCall& call) { return {native_dropout(call)[0]}; }
+Metas feature_dropout(const OpCall& call) {
+  const Metas out = dropout(call);
+  if (rank(out[0]) < 2)
+    fail(call, "input has shape {}; it must have at least 2 dims", to_string(out[0].shape));
+  return out;
+}
+
+}  // namespace
+
+void register_unary(ShapeTable& table) {
+  for (const Unary& entry : kUnary) {
+    table.add(entry.name, [entry](const OpCall& call) -> Metas {
+      const TensorMeta& self = meta(call, "self");
+      require_kind(call, "self", self.dtype, entry.kinds);
+      return {{result_of(entry.result, self.dtype), self.shape}};
+    });
+  }
+  table.add("aten::gelu.default", gelu);
+  table.add("aten::hardtanh.default", hardtanh);
+  table.add("aten::fill.Scalar", fill);
+  table.add("aten::_to_copy.default", to_copy);
+  table.add("aten::to.dtype", to_copy);
+  table.add("aten::type_as.default", type_as);
+  table.add("aten::native_dropout.default", native_dropout);
+  table.add("aten::dropout.default", dropout);
+  table.add("aten::feature_dropout.default", feature_dropout);
+}
+
+}  // namespace assay
