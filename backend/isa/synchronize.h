@@ -18,6 +18,9 @@ struct Region {
   int32_t partition_begin, partition_end;
   int64_t begin, end;
   bool write;
+  bool dense;  // every byte of the box is touched
+  // HBM rows: touched are `width` bytes from `phase` on in every `period`; period 0: not known.
+  int64_t period, phase, width;
 };
 void append_regions(const Program& program, const Instruction& instruction, std::vector<Region>& out);
 

@@ -1,0 +1,16 @@
+// What each opcode asks of its operands. Part of validate.h; not for other callers.
+#pragma once
+
+#include <cstddef>
+
+#include "backend/isa/program.h"
+
+namespace assay::backend {
+
+// Throws ProgramError. The instruction's indices into the pools have been checked.
+void check_rules(const Program& program, std::size_t instruction, const CoreDescription& core);
+
+// Operand `k`, or an absent one.
+const AccessPattern& operand(const Program& program, const Instruction& instruction, std::size_t k);
+
+}  // namespace assay::backend

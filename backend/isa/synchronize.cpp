@@ -1,0 +1,256 @@
+#include "backend/isa/synchronize.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+
+#include "backend/isa/rules.h"
+
+namespace assay::backend {
+namespace {
+
+// A stream completes its instructions in order: the five engines, then the DMA queues. A DMA is issued in its
+// engine's order (after that engine's earlier work, and only there it waits) but completes in its queue's.
+constexpr std::size_t kStreams = kEngines + kDmaQueues;
+using Clock = std::array<int32_t, kStreams>;  // completed instructions of each stream
+
+std::size_t stream_of(const Instruction& i) {
+  return is_dma(i.opcode) ? static_cast<std::size_t>(kEngines + i.queue) : static_cast<std::size_t>(i.engine);
+}
+
+void merge(Clock& into, const Clock& other) {
+  for (std::size_t s = 0; s < kStreams; ++s) into[s] = std::max(into[s], other[s]);
+}
+
+bool overlaps(const Region& a, const Region& b) {
+  if (a.space != b.space || a.tensor != b.tensor || a.end <= b.begin || b.end <= a.begin) return false;
+  if (a.space != Space::hbm) {
+    return a.partition_begin < b.partition_end && b.partition_begin < a.partition_end;
+  }
+  // Two column blocks of the same row-major matrix: their boxes overlap, their columns may not.
+  if (a.period > 0 && a.period == b.period) {
+    const int64_t shift = ((b.phase - a.phase) % a.period + a.period) % a.period;
+    return shift < a.width || shift + b.width > a.period;
+  }
+  return true;
+}
+
+bool covers(const Region& outer, const Region& inner) {
+  return outer.dense && outer.begin <= inner.begin && inner.end <= outer.end &&
+         outer.partition_begin <= inner.partition_begin && inner.partition_end <= outer.partition_end;
+}
+
+Region region_of(const AccessPattern& a, bool write) {
+  Region r{};
+  r.space = a.space;
+  r.tensor = a.space == Space::hbm ? a.tensor : -1;
+  const AccessPattern::Extent e = a.extent();
+  r.begin = e.begin;
+  r.end = e.end;
+  r.partition_begin = a.space == Space::hbm ? 0 : a.partition_start;
+  r.partition_end = a.space == Space::hbm ? 1 : a.partition_start + a.partitions;
+  r.write = write;
+  const auto element = static_cast<int64_t>(size_of(a.dtype));
+  r.dense = e.end - e.begin == element * (a.space == Space::hbm ? a.elements() : a.free_elements());
+  if (a.space == Space::hbm && a.partitions > 1 && a.partition_stride > 0) {
+    const AccessPattern::Extent row = a.partition_slice(0, 1).extent();
+    const int64_t period = a.partition_stride * element;
+    if (row.end - row.begin <= period) {
+      r.period = period;
+      r.phase = row.begin % period;
+      r.width = row.end - row.begin;
+    }
+  }
+  return r;
+}
+
+// Who touched a memory last, in buckets of bytes so that a query meets few records.
+class AccessLog {
+ public:
+  struct Record {
+    Region region;
+    std::size_t instruction;
+  };
+
+  // Calls `conflict(instruction)` for every earlier access that must complete first, then records this one.
+  template <typename F>
+  void access(const Region& region, std::size_t instruction, std::size_t stream,
+              const std::vector<std::size_t>& streams, F conflict) {
+    const int64_t bytes = bucket_bytes(region);
+    for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
+      std::vector<Record>& records =
+          buckets_[{static_cast<int64_t>(region.space) << 32 | (region.tensor + 1), b}];
+      Region part = region;  // what of this access lies in the bucket
+      part.begin = std::max(part.begin, b * bytes);
+      part.end = std::min(part.end, (b + 1) * bytes);
+      std::size_t kept = 0;
+      for (const Record& record : records) {
+        if ((record.region.write || region.write) && overlaps(record.region, part))
+          conflict(record.instruction);
+        // A record is superseded if everything that would conflict with it conflicts with this access too.
+        const bool superseded = region.write
+                                    ? covers(part, record.region)
+                                    : !record.region.write && streams[record.instruction] == stream &&
+                                          covers(part, record.region);
+        if (!superseded) records[kept++] = record;
+      }
+      records.resize(kept);
+      records.push_back({part, instruction});
+    }
+  }
+
+ private:
+  static int64_t bucket_bytes(const Region& region) { return region.space == Space::hbm ? 1 << 20 : 1 << 11; }
+  std::map<std::pair<int64_t, int64_t>, std::vector<Record>> buckets_;
+};
+
+}  // namespace
+
+void append_regions(const Program& program, const Instruction& i, std::vector<Region>& out) {
+  for (std::size_t k = 0; k < i.operand_count; ++k) {
+    const AccessPattern& a = operand(program, i, k);
+    if (!a.defined()) continue;
+    const bool also_written = (i.opcode == Opcode::activation && k == 4) ||
+                              (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::sort && k == 2);
+    Region r = region_of(a, k == 0 || also_written);
+    const bool indirect =
+        (i.opcode == Opcode::dma_gather && k == 1) || (i.opcode == Opcode::dma_scatter && k == 0);
+    if (indirect) {  // anywhere in the tensor
+      r.begin = 0;
+      r.end = std::max<int64_t>(program.tensors[static_cast<std::size_t>(a.tensor)].bytes(), r.end);
+      r.period = 0;
+    }
+    // Partial writers leave the rest as it was, and so depend on it.
+    const bool partial = indirect || i.opcode == Opcode::copy_predicated ||
+                         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::local_scatter) ||
+                         (i.opcode == Opcode::dma_gather && i.skip_out_of_bounds);
+    if (partial) r.dense = false;
+    out.push_back(r);
+  }
+}
+
+void synchronize(Program& program) {
+  const std::size_t n = program.instructions.size();
+  std::vector<std::size_t> streams(n);
+  std::vector<int32_t> position(n);                 // 1-based, in its stream
+  std::vector<Clock> completion(n);                 // what has completed when this instruction has
+  std::vector<std::vector<std::size_t>> needed(n);  // instructions whose completion is waited for
+  std::array<Clock, kEngines> known{};              // what an engine knows to have completed
+  std::array<Clock, kDmaQueues> queue_clock{};
+  Clock counts{};
+  AccessLog log;
+  std::vector<Region> regions;
+  std::vector<std::size_t> conflicts;
+
+  for (std::size_t index = 0; index < n; ++index) {
+    Instruction& i = program.instructions[index];
+    i.signal = -1;
+    i.wait_count = 0;
+    i.waits = 0;
+    const std::size_t stream = stream_of(i);
+    streams[index] = stream;
+    position[index] = ++counts[stream];
+    regions.clear();
+    append_regions(program, i, regions);
+    conflicts.clear();
+    for (const Region& region : regions) {
+      log.access(region, index, stream, streams, [&](std::size_t j) {
+        if (j != index) conflicts.push_back(j);
+      });
+    }
+    // Latest first: what it implies need not be waited for again.
+    std::sort(conflicts.begin(), conflicts.end(), std::greater<>());
+    conflicts.erase(std::unique(conflicts.begin(), conflicts.end()), conflicts.end());
+    Clock& engine_known = known[static_cast<std::size_t>(i.engine)];
+    const bool dma = is_dma(i.opcode);
+    for (std::size_t j : conflicts) {
+      const std::size_t s = streams[j];
+      if (s == stream) continue;  // a stream is in order
+      if (engine_known[s] >= position[j]) continue;
+      if (dma && queue_clock[i.queue][s] >= position[j]) continue;
+      needed[index].push_back(j);
+      merge(engine_known, completion[j]);
+    }
+    Clock done = engine_known;
+    if (dma) {
+      merge(done, queue_clock[i.queue]);
+      done[stream] = position[index];
+      queue_clock[i.queue] = done;
+    } else {
+      done[stream] = position[index];
+      engine_known = done;
+    }
+    completion[index] = done;
+  }
+
+  // A semaphore a stream, raised only by instructions that somebody waits for.
+  std::vector<bool> awaited(n, false);
+  for (const auto& list : needed) {
+    for (std::size_t j : list) awaited[j] = true;
+  }
+  std::array<int32_t, kStreams> semaphore;
+  semaphore.fill(-1);
+  program.semaphores = 0;
+  program.waits.clear();
+  Clock raised{};
+  std::vector<int32_t> value(n, 0);
+  for (std::size_t index = 0; index < n; ++index) {
+    Instruction& i = program.instructions[index];
+    i.waits = static_cast<uint32_t>(program.waits.size());
+    for (std::size_t j : needed[index]) program.waits.push_back({semaphore[streams[j]], value[j]});
+    i.wait_count = static_cast<uint16_t>(needed[index].size());
+    if (awaited[index]) {
+      const std::size_t s = streams[index];
+      if (semaphore[s] < 0) semaphore[s] = program.semaphores++;
+      i.signal = semaphore[s];
+      value[index] = ++raised[s];
+    }
+  }
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& program) {
+  const std::size_t n = program.instructions.size();
+  // Clocks from the semaphores alone: a wait implies the completion of the instruction that raised it to that
+  // value.
+  std::map<std::pair<int32_t, int32_t>, std::size_t> raiser;
+  std::vector<int32_t> value(static_cast<std::size_t>(program.semaphores), 0);
+  for (std::size_t index = 0; index < n; ++index) {
+    const int32_t s = program.instructions[index].signal;
+    if (s >= 0) raiser[{s, ++value[static_cast<std::size_t>(s)]}] = index;
+  }
+  std::vector<Clock> start(n), completion(n);
+  std::vector<int32_t> position(n);
+  std::vector<std::vector<Region>> regions(n);
+  std::array<Clock, kEngines> known{};
+  std::array<Clock, kDmaQueues> queue_clock{};
+  Clock counts{};
+  for (std::size_t index = 0; index < n; ++index) {
+    const Instruction& i = program.instructions[index];
+    const std::size_t stream = stream_of(i);
+    position[index] = ++counts[stream];
+    append_regions(program, i, regions[index]);
+    Clock& engine_known = known[static_cast<std::size_t>(i.engine)];
+    for (const SemaphoreWait& wait : program.waits_of(i)) {
+      const auto it = raiser.find({wait.semaphore, wait.at_least});
+      if (it != raiser.end() && it->second < index) merge(engine_known, completion[it->second]);
+    }
+    Clock done = engine_known;
+    if (is_dma(i.opcode)) merge(done, queue_clock[i.queue]);
+    start[index] = done;
+    done[stream] = position[index];
+    (is_dma(i.opcode) ? queue_clock[i.queue] : engine_known) = done;
+    completion[index] = done;
+    for (std::size_t j = 0; j < index; ++j) {
+      if (start[index][stream_of(program.instructions[j])] >= position[j]) continue;
+      for (const Region& a : regions[index]) {
+        for (const Region& b : regions[j]) {
+          if ((a.write || b.write) && overlaps(a, b)) return std::pair{j, index};
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay::backend
