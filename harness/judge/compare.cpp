@@ -67,6 +67,10 @@ class Collector {
   Comparison result_;
 };
 
+uint8_t special_at(const CompareRule& rule, std::size_t i) {
+  return rule.special != nullptr && i < rule.special->size() ? (*rule.special)[i] : uint8_t{0};
+}
+
 void require_equal_meta(const Tensor& got, DType dtype, const Shape& shape) {
   if (got.dtype() != dtype || got.shape() != shape) {
     throw Error(ErrorCode::internal, "compare: shapes and dtypes must be compared before values");
@@ -100,17 +104,21 @@ double overflow_threshold(const FloatFormat& format) {
   return format.max + std::ldexp(1.0, format.max_exponent - format.precision);
 }
 
-Judged judge_bounded(double got, double want, double bound, const CompareRule& rule,
+Judged judge_bounded(double got, double want, double bound, uint8_t special, const CompareRule& rule,
                      const FloatFormat& format) {
   if (std::isinf(bound)) return {};
   if (std::isnan(got) != std::isnan(want)) return {Kind::nan, kInfinity};
   if (std::isnan(want)) return {};
   if (std::isinf(want)) {
-    return got == want ? Judged{} : Judged{Kind::special, kInfinity};
+    if (got == want) return {};
+    const bool just_below = std::signbit(got) == std::signbit(want) && std::fabs(got) > format.max / 2;
+    if ((special & reference::special_overflow) != 0 && just_below) return {};
+    return {Kind::special, kInfinity};
   }
   if (std::isinf(got)) {
     const bool right_sign = std::signbit(got) == std::signbit(want) || want == 0;
-    const bool reaches = reach_before_rounding(format, want, bound) >= overflow_threshold(format);
+    const bool reaches = (special & reference::special_overflow) != 0 ||
+                         reach_before_rounding(format, want, bound) >= overflow_threshold(format);
     if (right_sign && reaches) return {};
     return {Kind::special, kInfinity};
   }
@@ -130,7 +138,8 @@ Comparison compare_integers(const Tensor& got, const std::vector<int64_t>& want,
   Collector collector(rule, got);
   const std::vector<int64_t> values = got.to_ints();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Judged judged = values[i] == want[i] ? Judged{} : Judged{Kind::beyond, kInfinity};
+    const bool undefined = (special_at(rule, i) & reference::special_undefined) != 0;
+    const Judged judged = values[i] == want[i] || undefined ? Judged{} : Judged{Kind::beyond, kInfinity};
     collector.add(static_cast<int64_t>(i), judged, static_cast<double>(values[i]),
                   static_cast<double>(want[i]), 0);
   }
@@ -147,8 +156,9 @@ Comparison compare_exact(const Tensor& got, const Tensor& want, const CompareRul
   const std::vector<double> wanted = want.to_doubles();
   Collector collector(rule, got);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    collector.add(static_cast<int64_t>(i), judge_exact(values[i], wanted[i], rule, smallest_normal),
-                  values[i], wanted[i], 0);
+    const bool undefined = (special_at(rule, i) & reference::special_undefined) != 0;
+    const Judged judged = undefined ? Judged{} : judge_exact(values[i], wanted[i], rule, smallest_normal);
+    collector.add(static_cast<int64_t>(i), judged, values[i], wanted[i], 0);
   }
   return collector.take();
 }
@@ -166,8 +176,11 @@ Comparison compare_bounded(const Tensor& got, const reference::Wide& want, const
   Collector collector(rule, got);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(want.real[i]) && std::isnan(bound[i])) collector.add_unmodelled();
-    collector.add(static_cast<int64_t>(i), judge_bounded(values[i], want.real[i], bound[i], rule, format),
-                  values[i], want.real[i], bound[i]);
+    const uint8_t special = special_at(rule, i);
+    const bool undefined = (special & reference::special_undefined) != 0;
+    const Judged judged =
+        undefined ? Judged{} : judge_bounded(values[i], want.real[i], bound[i], special, rule, format);
+    collector.add(static_cast<int64_t>(i), judged, values[i], want.real[i], bound[i]);
   }
   return collector.take();
 }

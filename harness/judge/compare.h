@@ -29,9 +29,10 @@ struct Comparison {
 };
 
 struct CompareRule {
-  std::string output;     // name that `worst` carries
-  bool zero_sign = true;  // -0 and +0 differ
-  bool flush = false;     // results below the smallest normal number may be a zero of either sign
+  std::string output;                             // name that `worst` carries
+  bool zero_sign = true;                          // -0 and +0 differ
+  const std::vector<uint8_t>* special = nullptr;  // reference::Special bits by number; null or empty: none
+  bool flush = false;  // results below the smallest normal number may be a zero of either sign
 };
 
 // Exact: equal values bit for bit, except that all NaNs are equal (and zeros, without `zero_sign`). Shapes

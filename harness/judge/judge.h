@@ -1,5 +1,5 @@
-// The judge: a pure function from a case, a Contract and what a backend returned to a verdict (NUMERICS §3-6).
-// It never runs a backend. It runs in a process of its own (harness/judge/judge_main.cpp).
+// The judge: a pure function from a case, a Contract and what a backend returned to a verdict (NUMERICS
+// §3-6). It never runs a backend. It runs in a process of its own (harness/judge/judge_main.cpp).
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace assay {
 struct JudgeRequest {
   std::string case_id;
   std::shared_ptr<const Graph> graph;
-  std::vector<Tensor> inputs;  // graph.inputs order
+  std::vector<Tensor> inputs;              // graph.inputs order
   std::map<std::string, Tensor> expected;  // INTERFACE §4 keys; may be partial or empty
   std::string expected_source;             // "expected_file", "golden:FILE", ""
   Checks checks;
@@ -40,8 +40,8 @@ struct Verdict {
   std::vector<NodeRecord> nodes;  // failing, or all
 };
 
-// Nodes whose outputs of the free pass the judge needs (NodeOutcome::free): discontinuous ones that read floats, since
-// what follows must be judged by the device's own decision where it is a right one.
+// Nodes whose outputs of the free pass the judge needs (NodeOutcome::free): discontinuous ones that read
+// floats, since what follows must be judged by the device's own decision where it is a right one.
 std::vector<int> free_nodes(const Graph& graph);
 
 class Judge {

@@ -175,7 +175,8 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
   const reference::BoundedWide& output = outputs_[i];
   CompareRule rule;
   rule.output = name;
-  rule.zero_sign = question_.metadata || zero_sign_defined(*question_.call, *model_);
+  rule.zero_sign = question_.metadata || model_->signed_zero;
+  rule.special = &output.special;
   rule.flush = question_.precision.ftz_out && !question_.metadata;
   const bool either_neighbour = question_.precision.rounding != Rounding::nearest_even &&
                                 !output.bound.empty() && !question_.exact_probe &&
@@ -184,7 +185,7 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
   Comparison comparison = exact ? compare_exact(got, output.value.rounded(), rule)
                                 : compare_bounded(got, output.value, output.bound, rule);
   if (!comparison.ok() && exact && flushed_alternative(i, got, rule)) comparison = Comparison{};
-  const bool probed = exact && !question_.metadata && model_->name != "exact";
+  const bool probed = exact && !question_.metadata && (question_.exact_probe || model_->name != "exact");
   if (probed) keep_worse(verdict.gates, "probe", counted(comparison));
 
   const Finding finding = finding_of(comparison);
@@ -197,14 +198,10 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
       reason = "declared_int_width";
       detail += fmt::format("; the Contract declares integers exact to {} bits",
                             *question_.precision.int_exact_bits);
-    } else if (is_filled_with_one_byte(got) && !is_filled_with_one_byte(output.value.rounded())) {
-      status = Status::vacuous;
-      reason = "stale_output";
-      detail = fmt::format("output {} was not written: all its bytes are equal", name);
     } else if (probed && status == Status::wrong) {
       reason = "probe";
     }
-    if (const int64_t filled = count_filled_elements(got); filled > 0 && reason != "stale_output") {
+    if (const int64_t filled = count_filled_elements(got); filled > 0) {
       detail += fmt::format("; {} elements have equal bytes, as memory that was not written", filled);
     }
     set_finding(verdict, status, std::move(reason), std::move(detail));
@@ -213,7 +210,11 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
     set_finding(verdict, Status::vacuous, "all_zero",
                 fmt::format("output {} is all zeros, the reference is not", name));
   }
-  if (comparison.unmodelled > 0) {
+  if (output.unmodelled) {
+    set_finding(verdict, Status::unmodelled, "no_error_model",
+                question_.call->op() +
+                    " has no Bound under this Contract (a narrow accumulator of undeclared order)");
+  } else if (comparison.unmodelled > 0) {
     set_finding(verdict, Status::unmodelled, "no_error_model",
                 fmt::format("output {}: {} of {} elements have no Bound under this Contract", name,
                             comparison.unmodelled, comparison.compared));
@@ -251,7 +252,7 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
   verdict.exact = is_exact();
   bool complete = true;
   for (std::size_t i = 0; i < call.outputs().size(); ++i) {
-    if (!call.output_used(static_cast<int>(i))) continue;
+    if (output_names.at(i).empty()) continue;
     const TensorMeta& meta = outputs_.at(i).value.meta;
     if (const auto mismatch =
             compare_meta(i < got.size() ? got[i] : Tensor(), meta.dtype, meta.shape, output_names[i])) {
@@ -260,6 +261,14 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
     }
   }
   if (!complete) return verdict;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (output_names.at(i).empty()) continue;
+    if (is_filled_with_one_byte(got[i]) && !is_filled_with_one_byte(outputs_[i].value.rounded())) {
+      set_finding(verdict, Status::vacuous, "stale_output",
+                  fmt::format("output {} was not written: all its bytes are equal", output_names[i]));
+      return verdict;
+    }
+  }
   if (model_->name.empty() && !question_.metadata) {
     set_finding(verdict, Status::unmodelled, "no_error_model", call.op() + " has no error model");
     return verdict;
@@ -274,7 +283,9 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
   Comparison total;
   if (is_selection(call.op())) {
     CompareRule rule;
-    rule.output = output_names[static_cast<std::size_t>(index_output(call))];
+    for (const std::string& name : output_names) {
+      if (!name.empty()) rule.output = name;
+    }
     std::vector<reference::Wide> want;
     for (const reference::BoundedWide& output : outputs_) want.push_back(output.value);
     const reference::Wide& input = *question_.inputs.at(static_cast<std::size_t>(call.tensor("self")));
@@ -292,7 +303,7 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
     return verdict;
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (!call.output_used(static_cast<int>(i))) continue;
+    if (output_names.at(i).empty()) continue;
     compare_output(i, got[i], output_names[i], total, verdict);
     apply_statistics(i, got[i], verdict);
   }
@@ -300,6 +311,27 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
   verdict.worst = total.worst;
   keep_worse(verdict.gates, "bound", {total.ok() ? GateStatus::pass : GateStatus::fail, total.margin, 1});
   return verdict;
+}
+
+// Other indices than the file's that point at equal elements are as right.
+bool NodeStandard::is_equal_choice(int output, const Tensor& got, const reference::Wide& expected,
+                                   const CompareRule& rule) const {
+  const OpCall& call = *question_.call;
+  if (!is_selection(call.op()) || output != index_output(call)) return false;
+  const reference::Wide& input = *question_.inputs.at(static_cast<std::size_t>(call.tensor("self")));
+  const auto at = static_cast<std::size_t>(output);
+  const auto count = static_cast<int64_t>(input.real.size() + input.integer.size());
+  for (const int64_t index : expected.integer) {
+    if (index < 0) return false;
+  }
+  for (const int64_t position : selected_positions(call, input.meta.shape, expected)) {
+    if (position >= count) return false;
+  }
+  std::vector<reference::Wide> want(outputs_.size());
+  std::vector<Tensor> returned(outputs_.size());
+  want[at] = expected;
+  returned[at] = got;
+  return judge_selection(call, input, want, returned, {}, rule, false).ok;
 }
 
 NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const reference::Wide& expected,
@@ -313,10 +345,12 @@ NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const re
   }
   CompareRule rule;
   rule.output = output_name;
+  rule.special = &standard.special;
   rule.zero_sign = false;  // files of another width may have lost it
   Comparison comparison;
   if (is_integral(meta.dtype)) {
     comparison = compare_exact(got, expected.rounded(), rule);
+    if (!comparison.ok() && is_equal_choice(output, got, expected, rule)) comparison = Comparison{};
   } else {
     std::vector<double> bound = standard.bound;
     bound.resize(expected.real.size());

@@ -40,7 +40,7 @@ struct NodeVerdict {
 class NodeStandard {
  public:
   explicit NodeStandard(NodeQuestion question);
-  // `got` is parallel to call.outputs(); unused outputs may be undefined.
+  // `got` and `output_names` are parallel to call.outputs(); an output whose name is empty is not looked at.
   NodeVerdict judge(const std::vector<Tensor>& got, const std::vector<std::string>& output_names) const;
   // |got - expected| <= Bound + u_file |expected|: a one-node graph with an expected file.
   NodeVerdict judge_expected(int output, const Tensor& got, const reference::Wide& expected,
@@ -56,6 +56,8 @@ class NodeStandard {
   bool flushed_alternative(std::size_t i, const Tensor& got, const CompareRule& rule) const;
   void apply_statistics(std::size_t i, const Tensor& got, NodeVerdict& verdict) const;
   bool is_exact() const;
+  bool is_equal_choice(int output, const Tensor& got, const reference::Wide& expected,
+                       const CompareRule& rule) const;
 
   NodeQuestion question_;
   const reference::ErrorModel* model_;

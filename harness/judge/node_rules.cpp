@@ -75,35 +75,6 @@ Precision precision_of(const Contract& contract, const OpCall& call, std::string
   return contract.precision(call.op(), computation_dtype(call), mode, options);
 }
 
-bool zero_sign_defined(const OpCall& call, const reference::ErrorModel& model) {
-  static constexpr std::array<std::string_view, 20> open{"aten::relu",
-                                                         "aten::clamp",
-                                                         "aten::clamp_min",
-                                                         "aten::clamp_max",
-                                                         "aten::hardtanh",
-                                                         "aten::amax",
-                                                         "aten::amin",
-                                                         "aten::max",
-                                                         "aten::min",
-                                                         "aten::maximum",
-                                                         "aten::fmax",
-                                                         "aten::minimum",
-                                                         "aten::fmin",
-                                                         "aten::max_pool2d",
-                                                         "aten::max_pool2d_with_indices",
-                                                         "aten::topk",
-                                                         "aten::max_pool3d_with_indices",
-                                                         "aten::sort",
-                                                         "aten::leaky_relu",
-                                                         "aten::remainder"};
-  static constexpr std::array<std::string_view, 14> odd{
-      "aten::sin",   "aten::tan",   "aten::tanh",  "aten::asin", "aten::atan", "aten::sinh", "aten::asinh",
-      "aten::atanh", "aten::expm1", "aten::log1p", "aten::erf",  "aten::sqrt", "aten::neg",  "aten::abs"};
-  const std::string_view name = without_overload(call.op());
-  if (contains(open, name)) return false;
-  return model.name == "exact" || model.correctly_rounded_class || contains(odd, name);
-}
-
 bool is_rounding_point(const OpCall& call, const reference::ErrorModel& model) {
   const bool any_float = std::any_of(call.outputs().begin(), call.outputs().end(),
                                      [](const TensorMeta& meta) { return is_real_or_complex(meta.dtype); });

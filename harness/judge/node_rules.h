@@ -19,11 +19,6 @@ DType computation_dtype(const OpCall& call);
 Precision precision_of(const Contract& contract, const OpCall& call, std::string_view mode,
                        const std::map<std::string, std::string>& options);
 
-// The sign of a zero result is defined: IEEE 754 arithmetic and rounding, copies, C99 F.10 for odd functions.
-// Not for reductions (the sign depends on how the sum starts) and not for minima and maxima (IEEE 754-2008
-// leaves it open).
-bool zero_sign_defined(const OpCall& call, const reference::ErrorModel& model);
-
 // The result rounds, or may round, so that a model's outputs behind it have a spread. Copies, selections,
 // negation, integers and bools do not round; casts to a narrower float and from integers wider than its
 // significand do.

@@ -182,6 +182,33 @@ class Checker {
 
 }  // namespace
 
+std::vector<int64_t> selected_positions(const OpCall& call, const Shape& input,
+                                        const reference::Wide& indices) {
+  std::vector<int64_t> positions;
+  const auto total = static_cast<int64_t>(indices.integer.size());
+  if (total == 0) return positions;
+  if (call.op().starts_with("aten::max_pool")) {
+    const std::ptrdiff_t dims = call.op().starts_with("aten::max_pool3d") ? 3 : 2;
+    const int64_t in_count = element_count(Shape(input.end() - dims, input.end()));
+    const Shape& out = indices.meta.shape;
+    const int64_t out_count = element_count(Shape(out.end() - dims, out.end()));
+    for (int64_t i = 0; i < total; ++i) {
+      positions.push_back(i / out_count * in_count + indices.integer[static_cast<std::size_t>(i)]);
+    }
+    return positions;
+  }
+  const Rows rows = rows_of(call, input);
+  const int64_t k = total / rows.count();
+  positions.resize(indices.integer.size());
+  for (int64_t row = 0; row < rows.count(); ++row) {
+    for (int64_t j = 0; j < k; ++j) {
+      const auto flat = static_cast<std::size_t>(rows.at(row, j, k));
+      positions[flat] = rows.at(row, indices.integer[flat], rows.length);
+    }
+  }
+  return positions;
+}
+
 int index_output(const OpCall& call) { return call.op().starts_with("aten::arg") ? 0 : 1; }
 
 SelectionVerdict judge_selection(const OpCall& call, const reference::Wide& input,

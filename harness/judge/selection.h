@@ -33,6 +33,10 @@ SelectionVerdict judge_selection(const OpCall& call, const reference::Wide& inpu
                                  const std::vector<reference::Wide>& want, const std::vector<Tensor>& got,
                                  const Slack& slack, const CompareRule& rule, bool exact_values = true);
 
+// Flat positions in the input that the indices of a selection point at; indices must be in range.
+std::vector<int64_t> selected_positions(const OpCall& call, const Shape& input,
+                                        const reference::Wide& indices);
+
 // Number of the output that holds indices: 1, or 0 for argmax and argmin.
 int index_output(const OpCall& call);
 

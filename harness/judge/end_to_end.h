@@ -1,0 +1,36 @@
+// The end-to-end gate: outputs of the device's own chain against the fp64 chain and its replays (NUMERICS,
+// "Models").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/compare.h"
+#include "harness/judge/expected.h"
+#include "harness/judge/replay.h"
+#include "harness/record/record.h"
+
+namespace assay {
+
+constexpr double kSigmaLimit = 8;  // correct kernels, fused or not, were measured at 4.7 at most
+
+// sigma_i^2 = (sum_r d_ri^2 + R m^2) / R: d the deviation of replay r from the centre, m the median of the
+// tensor's finite non-zero RMS deviations (the plain median is 0 for sparse outputs). NaN where centre and
+// replays disagree on a NaN, an infinity or, with `zero_sign`, on the sign of a zero: such an element is
+// undetermined.
+std::vector<double> spread_of(const ReplayedOutput& output);
+
+struct EndToEndVerdict {
+  GateStatus status = GateStatus::pass;  // undetermined: no element could be judged
+  Comparison comparison;                 // Bound here is 8 sigma + u_out |want| + u_file |want| + eta
+  double sigmas = 0;                     // largest (|got - want| - u |want| - eta) / sigma
+  int64_t undetermined = 0;              // elements left out
+};
+
+// Judges one output. `got` has the graph's dtype and shape. Around `expected` where it is given, else around
+// the centre. An output without a rounding point among its ancestors, and one of integers, must be equal.
+EndToEndVerdict judge_output(const ReplayedOutput& output, const Tensor& got, const ExpectedOutput* expected,
+                             bool flushes, const std::string& name);
+
+}  // namespace assay

@@ -1,0 +1,283 @@
+#include "harness/judge/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "harness/judge/decisions.h"
+#include "harness/judge/node_rules.h"
+
+namespace assay {
+namespace {
+
+using reference::Wide;
+
+// What is known of a value beside its centre.
+struct Spread {
+  std::vector<Wide> replays;  // empty: equal to the centre
+  bool rounding = false;
+  bool zero_sign = true;
+};
+
+// A decision that stays open: other worlds take its alternatives.
+struct OpenDecision {
+  int node;
+  Alternative alternative;
+};
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::vector<Wide> evaluate_centre(const OpCall& call, const std::vector<const Wide*>& inputs, bool witness) {
+  if (witness) {
+    if (auto values = reference::evaluate_witness(call, inputs)) return std::move(*values);
+  }
+  return reference::evaluate(call, inputs);
+}
+
+void force(std::vector<Wide>& outputs, const Alternative& a) {
+  Wide& output = outputs[a.output];
+  const auto e = static_cast<std::size_t>(a.element);
+  if (!output.integer.empty()) {
+    output.integer[e] = a.integer;
+  } else {
+    output.real[e] = a.real;
+  }
+}
+
+class Replayer {
+ public:
+  explicit Replayer(const ReplayRequest& request) : request_(request), graph_(*request.graph) {
+    uses_.assign(graph_.values.size(), 0);
+    for (const Node& node : graph_.nodes) {
+      for (const ValueId id : inputs_of(node)) ++uses_[static_cast<std::size_t>(id)];
+    }
+    for (const GraphOutput& output : graph_.outputs) {
+      if (output.value >= 0) ++uses_[static_cast<std::size_t>(output.value)];
+    }
+  }
+
+  Replay run() {
+    reference::WalkHooks hooks;
+    hooks.evaluate = [this](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
+      return evaluate_node(node, call, inputs);
+    };
+    const std::vector<Wide> centres = reference::walk(graph_, *request_.inputs, hooks);
+    result_.outputs.resize(graph_.outputs.size());
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const ValueId id = graph_.outputs[i].value;
+      if (id < 0) continue;
+      ReplayedOutput& output = result_.outputs[i];
+      output.centre = centres.at(i);
+      if (const Spread* spread = find(id)) {
+        output.replays = spread->replays;
+        output.rounding = spread->rounding;
+        output.zero_sign = spread->zero_sign;
+      }
+    }
+    if (request_.witness && result_.followed == 0) use_witness();
+    if (!open_.empty()) explore(centres);
+    return std::move(result_);
+  }
+
+ private:
+  const Spread* find(ValueId id) const {
+    const auto found = spreads_.find(id);
+    return found == spreads_.end() ? nullptr : &found->second;
+  }
+
+  std::vector<Wide> evaluate_node(int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
+    const reference::ErrorModel& model = reference::error_model(call.op());
+    const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
+    result_.flushes = result_.flushes || precision.ftz_out;
+    SpreadInputs spread = gather_inputs(call, inputs);
+    bool rounding = is_rounding_point(call, model);
+    bool zero_sign = model.signed_zero;
+    for (const ValueId id : call.input_values()) {
+      const Spread* known = find(id);
+      rounding = rounding || (known && known->rounding);
+      zero_sign = zero_sign && (known == nullptr || known->zero_sign);
+    }
+
+    std::vector<Wide> centre = evaluate_centre(call, inputs, request_.witness);
+    const bool decision = is_decision(call, model);
+    std::vector<Alternative> alternatives;
+    if (decision) alternatives = decide(node, call, spread, centre);
+
+    std::vector<std::vector<Wide>> replays;
+    if (spread.any() || is_rounding_point(call, model)) {
+      for (std::size_t r = 0; r < kReplays; ++r) {
+        const reference::ReplayKey key{request_.seed, static_cast<uint32_t>(r), static_cast<uint32_t>(node)};
+        replays.push_back(reference::evaluate_stochastic(call, spread.of_replay(r), precision, key));
+        if (decision) take_decisions(call, spread, r, alternatives, centre, replays.back());
+      }
+    }
+    store(call, centre, std::move(replays), rounding, zero_sign);
+    release(graph_.nodes[static_cast<std::size_t>(node)]);
+    return centre;
+  }
+
+  SpreadInputs gather_inputs(const OpCall& call, const std::vector<const Wide*>& inputs) const {
+    SpreadInputs spread;
+    spread.centre = inputs;
+    spread.replays.resize(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Spread* known = find(call.input_values().at(i));
+      if (known == nullptr) continue;
+      for (const Wide& replay : known->replays) spread.replays[i].push_back(&replay);
+    }
+    return spread;
+  }
+
+  // Settles the node's decisions in `centre` and remembers those that stay open. Returns all alternatives.
+  std::vector<Alternative> decide(int node, const OpCall& call, const SpreadInputs& spread,
+                                  std::vector<Wide>& centre) {
+    const std::vector<Tensor>* device = nullptr;
+    if (request_.device && static_cast<std::size_t>(node) < request_.device->size()) {
+      const std::vector<Tensor>& free = (*request_.device)[static_cast<std::size_t>(node)].free;
+      if (free.size() == centre.size()) device = &free;
+    }
+    if (device && is_selection(call.op()) && follow_device_selection(call, spread, *device, centre)) {
+      ++result_.followed;
+      followed_[node] = centre;
+      return {};
+    }
+    std::vector<Alternative> alternatives = uncertain_decisions(call, spread, centre);
+    std::vector<bool> settled(alternatives.size(), false);
+    if (device && !is_selection(call.op())) settled = follow_device(alternatives, *device, centre);
+    for (std::size_t i = 0; i < alternatives.size(); ++i) {
+      if (settled[i]) {
+        ++result_.followed;
+        followed_[node] = centre;
+      } else {
+        ++result_.uncertain;
+        open_.push_back({node, alternatives[i]});
+      }
+    }
+    return alternatives;
+  }
+
+  // One decision for all replays: the centre's.
+  static void take_decisions(const OpCall& call, const SpreadInputs& spread, std::size_t r,
+                             const std::vector<Alternative>& alternatives, const std::vector<Wide>& centre,
+                             std::vector<Wide>& replay) {
+    for (std::size_t o = 0; o < centre.size(); ++o) replay[o].integer = centre[o].integer;
+    for (const Alternative& a : alternatives) {
+      const auto e = static_cast<std::size_t>(a.element);
+      if (!centre[a.output].real.empty()) replay[a.output].real[e] = centre[a.output].real[e];
+    }
+    if (is_selection(call.op()) && centre.size() == 2) {
+      const Wide& input = *spread.of_replay(r)[static_cast<std::size_t>(call.tensor("self"))];
+      gather_values(call, input, centre[1], replay[0]);
+    }
+  }
+
+  void store(const OpCall& call, const std::vector<Wide>& centre, std::vector<std::vector<Wide>> replays,
+             bool rounding, bool zero_sign) {
+    for (std::size_t o = 0; o < centre.size(); ++o) {
+      if (!call.output_used(static_cast<int>(o))) continue;
+      Spread spread;
+      spread.rounding = rounding && !is_integral(centre[o].meta.dtype);
+      spread.zero_sign = zero_sign;
+      const bool differs = std::any_of(replays.begin(), replays.end(), [&](const std::vector<Wide>& replay) {
+        return !std::equal(replay[o].real.begin(), replay[o].real.end(), centre[o].real.begin(), same);
+      });
+      if (differs) {
+        for (std::vector<Wide>& replay : replays) spread.replays.push_back(std::move(replay[o]));
+      }
+      spreads_[call.output_values().at(o)] = std::move(spread);
+    }
+  }
+
+  // Frees replays after their last use.
+  void release(const Node& node) {
+    for (const ValueId id : inputs_of(node)) {
+      int& uses = uses_[static_cast<std::size_t>(id)];
+      if (--uses == 0) {
+        const auto found = spreads_.find(id);
+        if (found != spreads_.end()) found->second.replays.clear();
+      }
+    }
+  }
+
+  // The whole graph in float128: roundings to fp64 between nodes are then no part of the centre.
+  void use_witness() {
+    std::vector<const Wide*> inputs;
+    for (const Wide& input : *request_.inputs) inputs.push_back(&input);
+    auto outputs = reference::Walker(graph_).run_witness(inputs);
+    if (!outputs) return;
+    for (std::size_t i = 0; i < result_.outputs.size(); ++i) {
+      if (graph_.outputs[i].value >= 0) result_.outputs[i].centre = std::move(outputs->at(i));
+    }
+    result_.whole_witness = true;
+  }
+
+  // Walks worlds in which open decisions are taken the other way: what differs there depends on them through
+  // live edges.
+  void explore(const std::vector<Wide>& base) {
+    std::map<int, std::vector<std::vector<Alternative>>> by_node;  // node -> alternatives of one element each
+    std::size_t worlds = 1;
+    for (const OpenDecision& open : open_) {
+      std::vector<std::vector<Alternative>>& elements = by_node[open.node];
+      const bool more = !elements.empty() && elements.back().front().output == open.alternative.output &&
+                        elements.back().front().element == open.alternative.element;
+      if (!more) elements.emplace_back();
+      elements.back().push_back(open.alternative);
+      worlds = std::max(worlds, elements.back().size());
+    }
+    for (std::size_t world = 0; world < worlds; ++world) {
+      reference::WalkHooks hooks;
+      hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
+        const auto known = followed_.find(node);
+        std::vector<Wide> outputs =
+            known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
+        const auto found = by_node.find(node);
+        if (found != by_node.end()) {
+          for (const auto& element : found->second) force(outputs, element[world % element.size()]);
+        }
+        return outputs;
+      };
+      mark_differences(base, reference::walk(graph_, *request_.inputs, hooks));
+    }
+  }
+
+  void mark_differences(const std::vector<Wide>& base, const std::vector<Wide>& other) {
+    for (std::size_t i = 0; i < result_.outputs.size(); ++i) {
+      if (graph_.outputs[i].value < 0) continue;
+      ReplayedOutput& output = result_.outputs[i];
+      const Wide& centre = base.at(i);
+      const std::size_t count = std::max(centre.real.size(), centre.integer.size());
+      for (std::size_t e = 0; e < count; ++e) {
+        const bool equal = centre.integer.empty() ? same(centre.real[e], other.at(i).real[e])
+                                                  : centre.integer[e] == other.at(i).integer[e];
+        if (equal) continue;
+        output.undetermined.resize(count, false);
+        output.undetermined[e] = true;
+      }
+    }
+  }
+
+  const ReplayRequest& request_;
+  const Graph& graph_;
+  std::vector<int> uses_;
+  std::map<ValueId, Spread> spreads_;
+  std::vector<OpenDecision> open_;
+  std::map<int, std::vector<Wide>> followed_;  // outputs of nodes at which the device's decision was taken
+  Replay result_;
+};
+
+}  // namespace
+
+bool is_decision(const OpCall& call, const reference::ErrorModel& model) {
+  const auto floats = [](const TensorMeta& meta) { return !is_integral(meta.dtype); };
+  const bool reads_floats = std::any_of(call.inputs().begin(), call.inputs().end(), floats);
+  if (!reads_floats) return false;
+  const bool all_floats = std::all_of(call.outputs().begin(), call.outputs().end(), floats);
+  if (!all_floats) return true;
+  const bool cast = call.op().starts_with("aten::_to_copy") || call.op().starts_with("aten::to.");
+  return model.discontinuous && !cast;
+}
+
+Replay replay(const ReplayRequest& request) { return Replayer(request).run(); }
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+// Stochastic replays of a graph (NUMERICS, "Models", end to end): how far correct roundings move its outputs.
+//
+// The fp64 chain (the centre) and R replays with the number type Stochastic walk the graph side by side.
+// Decisions (comparisons, top-k, floor, casts to integers) are taken once for all of them: by the device,
+// where it returned the node's outputs of the free pass and they are a right choice under the replays'
+// spread; else by the centre. A decision that the spread makes uncertain and that the device did not show
+// leaves the outputs behind it undetermined.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/contract/contract.h"
+#include "core/graph/graph.h"
+#include "harness/case/run_result.h"
+#include "reference/evaluate.h"
+
+namespace assay {
+
+constexpr int kReplays = 8;
+
+struct ReplayRequest {
+  const Graph* graph = nullptr;
+  const std::vector<reference::Wide>* inputs = nullptr;  // graph.inputs with a value, in order
+  const Contract* contract = nullptr;
+  std::string mode;
+  const std::map<std::string, std::string>* options = nullptr;
+  uint64_t seed = 0;  // the case's: equal seeds give equal draws
+  bool witness =
+      false;  // the centre comes from float128 where a kernel exists (f64 graphs, the reference itself)
+  const std::vector<NodeOutcome>* device = nullptr;  // free-pass outputs of decisions; null in compile mode
+};
+
+// One output of the graph (parallel to graph.outputs; empty for constants).
+struct ReplayedOutput {
+  reference::Wide centre;                // unrounded fp64
+  std::vector<reference::Wide> replays;  // kReplays, or empty: all equal the centre
+  bool rounding = false;                 // a rounding point is among its ancestors
+  bool zero_sign = true;                 // the sign of a zero is defined by every ancestor
+  std::vector<bool> undetermined;        // by number (complex: parts); empty: none
+};
+
+struct Replay {
+  std::vector<ReplayedOutput> outputs;
+  bool whole_witness = false;  // the centres come from one float128 walk of the whole graph
+  bool flushes = false;        // some node may flush its results
+  int64_t uncertain = 0;       // decisions that the spread leaves open and the device did not show
+  int64_t followed = 0;        // decisions taken as the device took them
+};
+
+Replay replay(const ReplayRequest& request);
+
+// Float inputs decide what the node returns: its result may jump where an input moves by a rounding.
+bool is_decision(const OpCall& call, const reference::ErrorModel& model);
+
+}  // namespace assay
