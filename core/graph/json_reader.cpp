@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/graph/functionalise.h"
 #include "core/graph/json.h"
 #include "core/graph/json_argument.h"
 #include "core/graph/json_cursor.h"
@@ -20,10 +21,12 @@ constexpr int64_t kStrided = 7;  // schema.py: Layout.Strided
 constexpr std::size_t kMaxRank = 64;
 
 // "torch.ops.aten.add.Tensor" -> "aten::add.Tensor", "_operator.add" -> "_operator::add".
+// lift_fresh_copy wraps torch.tensor(...) in exports that were not decomposed; decomposing makes it a clone.
 std::string op_of_target(const std::string& target) {
   std::string text = target;
   constexpr std::string_view kPrefix = "torch.ops.";
   if (text.rfind(kPrefix, 0) == 0) text = text.substr(kPrefix.size());
+  if (text == "aten.lift_fresh_copy.default") text = "aten.clone.default";
   const auto dot = text.find('.');
   return dot == std::string::npos ? text : text.substr(0, dot) + "::" + text.substr(dot + 1);
 }
@@ -46,6 +49,7 @@ class Reader {
     read_inputs();
     read_nodes();
     read_outputs();
+    functionalise(graph_);
     return std::move(graph_);
   }
 
@@ -217,7 +221,7 @@ class Reader {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const JsonCursor node = nodes.at(i);
       const std::string op = op_of_target(node.at("target").string());
-      if (op == "_operator::getitem" || is_known_operator(op)) continue;
+      if (op == "_operator::getitem" || is_known_operator(op) || !functional_form(op).empty()) continue;
       const auto name = node.find("name");
       unknown.emplace_back(op, name ? name->string() : fmt::format("number {}", i));
     }

@@ -1,0 +1,21 @@
+// In-place operators of exports that were not decomposed ("aten::add_.Tensor") become functional ones.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace assay {
+
+// "aten::relu.default" for "aten::relu_.default"; "" if `op` is no in-place operator or has no known
+// functional form.
+std::string functional_form(std::string_view op);
+
+// Replaces every in-place operator by its functional form, later uses of what it changed by its result, and
+// adds the mutations of buffers, parameters and user inputs to the outputs (before the user outputs, as
+// PyTorch orders them). Throws Error{unsupported} where a view of the changed tensor, or the tensor that it
+// views, is still used afterwards: then only PyTorch's own functionalisation (run_decompositions) is right.
+void functionalise(Graph& graph);
+
+}  // namespace assay
