@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,12 +15,15 @@ namespace assay {
 enum class Rounding { nearest_even, stochastic, truncate };
 enum class ReductionOrder { any, ascending, undeclared };
 
-// Allowance of one elementary function: |error| <= ulp * ulp_of_result + abs for arguments in [lo, hi].
+struct PrecisionChanges;  // core/contract/changes.h
+
+// Allowance of one elementary function: |error| <= ulp * ulp_of_result + abs for arguments in [lo, hi]. An
+// ulp is one of the result in the node's `intermediate` format.
 struct FunctionAllowance {
   double ulp = 0.5;
   double abs = 0;
-  double lo;  // default -infinity
-  double hi;  // default +infinity
+  double lo;            // default -infinity
+  double hi;            // default +infinity
   std::string outside;  // policy beyond [lo, hi]: "exact" (still holds), "undefined_but_alive"
   FunctionAllowance();
 };
@@ -36,10 +40,12 @@ struct Precision {
   bool ftz_out = false;
   bool early_overflow = false;
   std::optional<int> int_exact_bits;  // integers pass through floats exact to this many bits
-  bool products_exact = true;         // products of the inputs fit the accumulator without rounding (bf16 x bf16 in f32)
-  bool correctly_rounded = false;     // the result is the exact one rounded once: the bias gate applies
+  // Products of the inputs fit the accumulator without rounding (bf16 x bf16 in f32). Unless a rule sets it,
+  // precision() derives it from the widths of `input` (or the node's dtype) and `accumulator`.
+  bool products_exact = true;
+  bool correctly_rounded = false;  // the result is the exact one rounded once: the bias gate applies
   std::map<std::string, FunctionAllowance, std::less<>> functions;
-  // The function's entry, the entry "*", or the default of 1 ulp for `intermediate`... never throws.
+  // The function's entry, else the entry "*", else 1 ulp. Never throws.
   const FunctionAllowance& function(std::string_view name) const;
 };
 
@@ -50,30 +56,47 @@ struct ContractRule {
   std::string mode = "*";    // eager, compile
   std::string option = "*";  // glob on "key=value" of any backend option that is set
   std::string json;          // the fields that this rule sets, canonical JSON object
+  std::string source;        // where the figures come from, for people; "" if not said
+
+  // The mode and the options match (operator and dtype aside).
+  bool in_force(std::string_view mode_in_use, const std::map<std::string, std::string>& options) const;
 };
 
 class Contract {
  public:
-  // Throws Error naming origin and JSON place; the format is abi/contract.schema.json.
+  // Declares nothing: precision() gives the defaults.
+  Contract() = default;
+  // Throws Error{malformed_file} naming origin and JSON place; the format is abi/contract.schema.json.
   static Contract parse(std::string_view json, const std::string& origin);
 
   const std::string& name() const { return name_; }
+  const std::string& source() const { return source_; }
   const std::vector<ContractRule>& rules() const { return rules_; }
-  // Later rules win, field by field.
+  // `dtype` is the node's computation dtype. Later rules win, field by field, and in `functions` entry by
+  // entry. Where no rule says otherwise: accumulator and intermediate f32 (f64 for f64 and c128), any order,
+  // rounding to nearest even, no flushing.
   Precision precision(std::string_view op, DType dtype, std::string_view mode,
                       const std::map<std::string, std::string>& options = {}) const;
-  std::string to_json() const;  // canonical
+  std::string to_json() const;  // canonical: parses back to an equal Contract
   std::string hash() const;     // 16 hex digits of the canonical JSON
 
  private:
-  std::string name_;
+  friend class ContractReader;
+  std::string name_ = "default";
+  std::string source_;
   std::vector<ContractRule> rules_;
+  std::vector<std::shared_ptr<const PrecisionChanges>> changes_;  // of rules_, parsed
 };
 
 // '*' and '?' globs, as used by Contracts, filters and waivers.
 bool glob_match(std::string_view pattern, std::string_view text);
 
-// Names of the precision fields that are looser than the floor (abi/contract_floor.json): the `loosened` badge.
-std::vector<std::string> looser_than_floor(const Contract& contract, std::string_view floor_json);
+// Names of the precision fields that are looser than the floor (abi/contract_floor.json): the `loosened`
+// badge. Sorted: "accumulator", "functions.exp.ulp". Every rule is tried on the nodes for which it is made,
+// with what the rules that cover it say about them. With `options`, only rules in force under them count;
+// without, each rule's option is taken as set. The floor's own rules must hold for all operators, modes and
+// options; throws Error otherwise.
+std::vector<std::string> looser_than_floor(const Contract& contract, std::string_view floor_json,
+                                           const std::map<std::string, std::string>* options = nullptr);
 
 }  // namespace assay
