@@ -1,0 +1,473 @@
+#include "harness/worker/device_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "harness/ledger/metadata.h"
+#include "reference/evaluate.h"
+
+namespace assay {
+namespace {
+
+bool has_unknown_size(const std::vector<TensorMeta>& metas) {
+  return std::any_of(metas.begin(), metas.end(), [](const TensorMeta& meta) {
+    return std::any_of(meta.shape.begin(), meta.shape.end(), [](int64_t size) { return size < 0; });
+  });
+}
+
+bool has_unknown_size(const NodeHandle& handle) {
+  return has_unknown_size(handle.inputs()) || has_unknown_size(handle.outputs());
+}
+
+DeviceCounters difference(const DeviceTotals& after, const DeviceTotals& before) {
+  DeviceCounters counters;
+  counters.cycles = static_cast<int64_t>(after.cycles - before.cycles);
+  counters.instructions = static_cast<int64_t>(after.instructions - before.instructions);
+  counters.seconds = after.device_seconds - before.device_seconds;
+  counters.peak_bytes = static_cast<int64_t>(after.peak_bytes);
+  return counters;
+}
+
+// Tensors that a node with plain scalars reads, in OpCall's numbering.
+std::vector<ValueId> tensors_read(const Graph& graph, const Node& node) {
+  std::vector<ValueId> ids = inputs_of(node);
+  std::erase_if(
+      ids, [&](ValueId id) { return graph.values[static_cast<std::size_t>(id)].kind != ValueKind::tensor; });
+  return ids;
+}
+
+// OpCall by metas: unlike OpCall(graph, node) it takes nodes whose results depend on data.
+OpCall call_of(const Graph& graph, const Node& node) {
+  std::vector<TensorMeta> inputs;
+  const auto number = [&](ValueId& id) {
+    if (id < 0) return;
+    const Value& value = graph.values[static_cast<std::size_t>(id)];
+    inputs.push_back({value.dtype, value.shape});
+    id = static_cast<ValueId>(inputs.size()) - 1;
+  };
+  std::vector<NamedArgument> arguments = node.arguments;
+  for (NamedArgument& argument : arguments) {
+    if (auto* value = std::get_if<ValueArg>(&argument.value)) number(value->id);
+    if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
+      for (ValueId& id : list->ids) number(id);
+    }
+  }
+  std::vector<TensorMeta> outputs;
+  for (const ValueId id : node.outputs) {
+    if (id < 0) {
+      outputs.emplace_back();
+      continue;
+    }
+    const Value& value = graph.values[static_cast<std::size_t>(id)];
+    outputs.push_back({value.dtype, value.shape});
+  }
+  if (has_unknown_size(outputs)) outputs.clear();
+  return OpCall(node.op, std::move(inputs), arguments, std::move(outputs));
+}
+
+}  // namespace
+
+void set_failure(const PluginError& error, bool negative, RunResult& result) {
+  const std::string reason = reason_text(error.reason());
+  result.detail = error.what();
+  const auto set = [&](Status status, const std::string& why) {
+    result.failure = status;
+    result.reason = why;
+  };
+  if (negative && (error.code() == ASSAY_INVALID_ARGUMENT || error.code() == ASSAY_UNSUPPORTED)) {
+    return set(Status::rejected_bad_input, "refused");
+  }
+  switch (error.code()) {
+    case ASSAY_UNSUPPORTED:
+      return set(Status::unsupported, reason.empty() ? "operator" : reason);
+    case ASSAY_OUT_OF_MEMORY:
+      return set(Status::out_of_memory, "device_memory");
+    case ASSAY_COMPILE_ERROR:
+      return set(Status::compile_error, "compiler_error");
+    case ASSAY_INVALID_ARGUMENT:
+    case ASSAY_EXECUTION_ERROR:
+    case ASSAY_INTERNAL:
+      break;
+  }
+  set(Status::crash, "device_trap");
+}
+
+DeviceRun::DeviceRun(Device& device, Graph graph, const RunRequest& request, Progress progress)
+    : device_(device),
+      graph_(std::move(graph)),
+      request_(request),
+      progress_(std::move(progress)),
+      scalars_(graph_) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorCode::malformed_file, request.case_id + ": " + what);
+  };
+  std::size_t next = 0;
+  for (const GraphInput& input : graph_.inputs) {
+    if (input.value < 0) continue;
+    if (next >= request.inputs.size()) fail("fewer input tensors than the graph has inputs");
+    const Value& v = value(input.value);
+    const Tensor& tensor = request.inputs[next];
+    if (v.name != request.input_names[next]) fail("input names are not those of the graph");
+    if (v.kind == ValueKind::tensor && (tensor.dtype() != v.dtype || tensor.shape() != v.shape)) {
+      fail(fmt::format("input '{}' is {}{}, the graph declares {}{}", v.name, name_of(tensor.dtype()),
+                       to_string(tensor.shape()), name_of(v.dtype), to_string(v.shape)));
+    }
+    inputs_.emplace_back(input.value, tensor);
+    ++next;
+  }
+  if (next != request.inputs.size()) fail("more input tensors than the graph has inputs");
+
+  for (const Value& v : graph_.values) declared_shapes_.push_back(v.shape);
+  for (const Node& node : graph_.nodes) uninitialised_ |= node.op.starts_with("aten::empty");
+  slots_.resize(graph_.values.size());
+  outcomes_.resize(graph_.nodes.size());
+  last_use_.assign(graph_.values.size(), -1);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (const ValueId id : graph_.nodes[i].outputs) {
+      if (id >= 0) last_use_.at(static_cast<std::size_t>(id)) = static_cast<int>(i);
+    }
+    for (const ValueId id : inputs_of(graph_.nodes[i]))
+      last_use_.at(static_cast<std::size_t>(id)) = static_cast<int>(i);
+  }
+  const int forever = static_cast<int>(graph_.nodes.size());
+  for (const auto& [id, tensor] : inputs_) last_use_.at(static_cast<std::size_t>(id)) = forever;
+  for (const GraphOutput& output : graph_.outputs) {
+    if (output.value >= 0) last_use_.at(static_cast<std::size_t>(output.value)) = forever;
+  }
+}
+
+// --- planning
+// --------------------------------------------------------------------------------------------------
+
+std::shared_ptr<NodeHandle> DeviceRun::make_handle(int i, const HostScalars& scalars) {
+  const Node& node = graph_.nodes[static_cast<std::size_t>(i)];
+  // An earlier pass may have found out sizes that depend on data; they are the backend's to find again.
+  for (const ValueId id : node.outputs) {
+    if (id >= 0)
+      graph_.values[static_cast<std::size_t>(id)].shape = declared_shapes_[static_cast<std::size_t>(id)];
+  }
+  return std::make_shared<NodeHandle>(graph_, scalars.resolve(node));
+}
+
+std::string DeviceRun::unsupported_operators() const {
+  std::map<std::string, std::string> missing;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (plan_[i].kind != Kind::tensor || plan_[i].support.supported) continue;
+    missing.emplace(graph_.nodes[i].op, plan_[i].dynamic ? "depends on data" : plan_[i].support.message);
+  }
+  std::string text;
+  for (const auto& [op, message] : missing) {
+    text += (text.empty() ? "" : "; ") + op + (message.empty() ? "" : " (" + message + ")");
+  }
+  return text;
+}
+
+void DeviceRun::plan() {
+  for (const auto& [id, tensor] : inputs_) {
+    if (value(id).kind != ValueKind::tensor) scalars_.set(id, tensor);
+  }
+  std::vector<bool> depends_on_data(graph_.values.size(), false);
+  plan_.resize(graph_.nodes.size());
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    PlannedNode& planned = plan_[i];
+    current_ = static_cast<int>(i);
+    planned.metadata = is_metadata_operator(node.op);
+    if (is_host_scalar_node(graph_, node)) {
+      planned.kind = Kind::host_scalar;
+      try {
+        scalars_.evaluate(node,
+                          [](ValueId) -> Tensor { throw Error(ErrorCode::unsupported, "depends on data"); });
+      } catch (const Error&) {
+        planned.dynamic = true;
+        for (const ValueId id : node.outputs) {
+          if (id >= 0) depends_on_data[static_cast<std::size_t>(id)] = true;
+        }
+      }
+      continue;
+    }
+    if (is_assertion_node(node)) {
+      planned.kind = Kind::assertion;
+      continue;
+    }
+    for (const ValueId id : inputs_of(node))
+      planned.dynamic |= depends_on_data.at(static_cast<std::size_t>(id));
+    if (!planned.dynamic) {
+      auto handle = make_handle(current_, scalars_);
+      planned.dynamic = has_unknown_size(*handle);
+      if (!planned.dynamic) {
+        progress_("prepare", current_);
+        planned.support = device_.supports(*handle);
+        planned.handle = std::move(handle);
+      }
+    }
+    if (planned.dynamic) {
+      for (const ValueId id : node.outputs) {
+        if (id >= 0) depends_on_data[static_cast<std::size_t>(id)] = true;
+      }
+    }
+  }
+  current_ = -1;
+}
+
+void DeviceRun::upload_inputs() {
+  for (const auto& [id, tensor] : inputs_) {
+    if (value(id).kind != ValueKind::tensor) continue;
+    slot(id).device = device_.upload(tensor);
+    slot(id).host = tensor;
+  }
+}
+
+void DeviceRun::load() {
+  Stopwatch watch;
+  watch.start();
+  progress_("prepare", -1);
+  plan();
+  if (!request_.fallback) {
+    for (const PlannedNode& planned : plan_) {
+      if (planned.handle == nullptr || planned.support.supported) continue;
+      throw RunFailure{Status::unsupported, planned.support.reason,
+                       "not supported by the device: " + unsupported_operators()};
+    }
+  }
+  upload_inputs();
+  watch.stop();
+  result_.phases.prepare_s = watch.seconds();
+  prepare_pass();
+}
+
+// --- blocks
+// ----------------------------------------------------------------------------------------------------
+
+void DeviceRun::set_meta(ValueId id, const TensorMeta& meta) {
+  Value& v = graph_.values.at(static_cast<std::size_t>(id));
+  v.dtype = meta.dtype;
+  v.shape = meta.shape;
+}
+
+bool DeviceRun::is_free_node(int i) const {
+  return std::find(request_.free_nodes.begin(), request_.free_nodes.end(), i) != request_.free_nodes.end();
+}
+
+BufferPtr DeviceRun::on_device(ValueId id) {
+  Slot& s = slot(id);
+  if (s.device == nullptr) {
+    if (!s.host.defined()) throw Error(ErrorCode::internal, "value '" + value(id).name + "' is nowhere");
+    Stopwatch watch;
+    watch.start();
+    s.device = device_.upload(s.host);
+    watch.stop();
+    if (!s.fallback_op.empty()) {
+      ledger_.fallback_cost(s.fallback_op, s.fallback_reason, static_cast<int64_t>(s.host.bytes()),
+                            watch.seconds());
+    }
+  }
+  return s.device;
+}
+
+const Tensor& DeviceRun::on_host(ValueId id) {
+  Slot& s = slot(id);
+  if (!s.host.defined()) {
+    if (s.device == nullptr) throw Error(ErrorCode::internal, "value '" + value(id).name + "' is nowhere");
+    s.host = s.device->read({value(id).dtype, value(id).shape});
+  }
+  return s.host;
+}
+
+std::vector<BufferPtr> DeviceRun::create_outputs(const std::vector<TensorMeta>& metas) {
+  std::vector<BufferPtr> outputs;
+  for (const TensorMeta& meta : metas) {
+    outputs.push_back(has_unknown_size({meta}) ? nullptr : device_.create(meta));
+  }
+  return outputs;
+}
+
+void DeviceRun::host_scalar(int i, HostScalars& scalars) {
+  scalars.evaluate(graph_.nodes[static_cast<std::size_t>(i)], [&](ValueId id) { return on_host(id); });
+  ledger_.host_scalar();
+}
+
+void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
+  std::vector<BufferPtr> inputs;
+  for (const ValueId id : handle.input_values()) inputs.push_back(on_device(id));
+  std::vector<BufferPtr> outputs = create_outputs(handle.outputs());
+  ++asked_;
+  device_.execute(handle, inputs, outputs);
+  std::vector<TensorMeta> metas = handle.outputs();
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k] == nullptr) {
+      throw PluginError(ASSAY_INTERNAL, ASSAY_REASON_NONE, fmt::format("output {} was not returned", k));
+    }
+    const ValueId id = handle.output_values()[k];
+    if (has_unknown_size({metas[k]})) {
+      metas[k] = outputs[k]->meta();
+      set_meta(id, metas[k]);
+    }
+    slot(id) = Slot{outputs[k], Tensor(), "", ""};
+  }
+  if (plan_[static_cast<std::size_t>(i)].metadata) {
+    ledger_.metadata_node();
+  } else {
+    ledger_.device_node(node_cost(handle.node().op, handle.inputs(), metas));
+  }
+}
+
+void DeviceRun::run_on_host(int i, const Node& node, const NodeSupport& support) {
+  Stopwatch watch;
+  watch.start();
+  int64_t bytes = 0;
+  const OpCall call = call_of(graph_, node);
+  std::vector<reference::Wide> wides;
+  for (const ValueId id : tensors_read(graph_, node)) {
+    if (!slot(id).host.defined()) bytes += static_cast<int64_t>(slot(id).device ? on_host(id).bytes() : 0);
+    wides.push_back(reference::Wide::from(on_host(id)));
+  }
+  std::vector<const reference::Wide*> inputs;
+  for (const reference::Wide& wide : wides) inputs.push_back(&wide);
+  const std::vector<reference::Wide> outputs = reference::evaluate(call, inputs);
+  std::vector<TensorMeta> metas;
+  for (std::size_t k = 0; k < node.outputs.size() && k < outputs.size(); ++k) {
+    if (node.outputs[k] < 0) continue;
+    set_meta(node.outputs[k], outputs[k].meta);
+    slot(node.outputs[k]) = Slot{nullptr, outputs[k].rounded(), node.op, support.reason};
+    metas.push_back(outputs[k].meta);
+  }
+  watch.stop();
+  const bool counted = !plan_[static_cast<std::size_t>(i)].metadata;
+  ledger_.fallback_node(node.op, support.reason, node_cost(node.op, call.inputs(), metas), counted);
+  ledger_.fallback_cost(node.op, support.reason, bytes, watch.seconds());
+}
+
+void DeviceRun::release_after(int i) {
+  const Node& node = graph_.nodes[static_cast<std::size_t>(i)];
+  const auto release = [&](ValueId id) {
+    if (id >= 0 && last_use_.at(static_cast<std::size_t>(id)) <= i) slot(id) = Slot{};
+  };
+  for (const ValueId id : inputs_of(node)) release(id);
+  for (const ValueId id : node.outputs) release(id);
+}
+
+// --- running
+// ---------------------------------------------------------------------------------------------------
+
+DeviceRun::Pass DeviceRun::pass(bool first) {
+  ledger_ = Ledger();
+  stopwatch_ = Stopwatch();
+  asked_ = 0;
+  std::vector<bool> is_input(slots_.size(), false);
+  for (const auto& [id, tensor] : inputs_) is_input[static_cast<std::size_t>(id)] = true;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!is_input[i]) slots_[i] = Slot{};
+  }
+  stopwatch_.start();
+  execute_pass(first);
+  stopwatch_.stop();
+  current_ = -1;
+  return {stopwatch_.seconds(), ledger_};
+}
+
+std::vector<Tensor> DeviceRun::read_outputs() {
+  std::vector<Tensor> outputs;
+  for (const GraphOutput& output : graph_.outputs) {
+    if (output.value < 0) {
+      outputs.emplace_back();
+    } else if (value(output.value).kind != ValueKind::tensor) {
+      outputs.push_back(scalars_.as_tensor(output.value));
+    } else {
+      const Slot& s = slot(output.value);
+      // From the device if it is there: an output that is an input must come back from it, too.
+      outputs.push_back(s.device ? s.device->read({value(output.value).dtype, value(output.value).shape})
+                                 : on_host(output.value));
+    }
+  }
+  return outputs;
+}
+
+void DeviceRun::compare_inputs() {
+  for (const auto& [id, tensor] : inputs_) {
+    if (value(id).kind != ValueKind::tensor || !result_.guard_violation.empty()) continue;
+    const Tensor now = slot(id).device->read({tensor.dtype(), tensor.shape()});
+    if (!now.bitwise_equal(tensor))
+      result_.guard_violation = "the input '" + value(id).name + "' was modified";
+  }
+}
+
+void DeviceRun::fail(Status status, const std::string& reason, const std::string& detail) {
+  result_.failure = status;
+  result_.reason = reason;
+  result_.detail = detail;
+}
+
+RunResult DeviceRun::run() {
+  try {
+    load();
+    const auto before = device_.totals();
+    const Pass first = pass(true);
+    const auto after = device_.totals();
+    result_.fallbacks = first.ledger.fallbacks();
+    result_.residency = first.ledger.residency();
+    double compile_s = 0;
+    if (before && after) {
+      compile_s = after->compile_seconds - before->compile_seconds;
+      if (request_.mode == "eager") {
+        result_.compiles.count = static_cast<int64_t>(after->compiles - before->compiles);
+        result_.compiles.hits_memory = static_cast<int64_t>(after->memory_hits - before->memory_hits);
+        result_.compiles.hits_disk = static_cast<int64_t>(after->disk_hits - before->disk_hits);
+        if (result_.compiles.count > 0) result_.phases.compile_cold_s = compile_s;
+      }
+      if (device_.info().simulated) result_.device = difference(*after, *before);
+      const auto counted = static_cast<int64_t>(after->nodes_executed - before->nodes_executed);
+      if (request_.mode == "eager" && after->nodes_executed != 0 && counted != asked_) {
+        fail(Status::vacuous, "miscounted",
+             fmt::format("the device counts {} executed nodes, but {} were asked of it", counted, asked_));
+      }
+    }
+    result_.phases.first_run_s = std::max(0.0, first.seconds - compile_s);
+    result_.outputs = read_outputs();
+    compare_inputs();
+    if (!result_.failure) {
+      for (int i = 0; i < request_.repeats; ++i) {
+        progress_("repeat", -1);
+        result_.phases.steady_s.push_back(pass(false).seconds);
+        if (!device_.info().deterministic || uninitialised_) continue;
+        const std::vector<Tensor> again = read_outputs();
+        bool equal = true;
+        for (std::size_t k = 0; k < again.size(); ++k) {
+          equal = equal && (!again[k].defined() || again[k].bitwise_equal(result_.outputs[k]));
+        }
+        result_.repeatable = result_.repeatable.value_or(true) && equal;
+      }
+      finish(result_);
+    }
+  } catch (const RunFailure& failure) {
+    fail(failure.status, failure.reason, failure.detail);
+  } catch (const PluginError& error) {
+    set_failure(error, request_.negative, result_);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::internal) throw;
+    // The reference refuses what the device does not take either: the same answer as a refusal by the device.
+    if (request_.negative) {
+      fail(Status::rejected_bad_input, "refused", error.what());
+    } else {
+      fail(Status::unsupported, "operator",
+           std::string("neither the device nor the harness can run this: ") + error.what());
+    }
+  }
+  if (result_.failure && current_ >= 0)
+    result_.failed_node = graph_.nodes[static_cast<std::size_t>(current_)].name;
+  if (result_.failure) {
+    result_.outputs.assign(graph_.outputs.size(), Tensor());
+    for (NodeOutcome& outcome : outcomes_) {
+      outcome.local.clear();
+      outcome.free.clear();
+    }
+  }
+  result_.nodes = std::move(outcomes_);
+  return std::move(result_);
+}
+
+}  // namespace assay

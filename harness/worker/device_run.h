@@ -1,0 +1,131 @@
+// One case on one device: what eager and compile mode have in common.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/case/run_result.h"
+#include "harness/ledger/ledger.h"
+#include "harness/worker/host_scalars.h"
+#include "harness/worker/plugin.h"
+
+namespace assay {
+
+// Runs while started; poisoning and reading back for the judge happen while it is stopped.
+class Stopwatch {
+ public:
+  void start() { since_ = Clock::now(); }
+  void stop() { seconds_ += std::chrono::duration<double>(Clock::now() - since_).count(); }
+  double seconds() const { return seconds_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point since_;
+  double seconds_ = 0;
+};
+
+// Ends a run with a status that is no error of the device.
+struct RunFailure {
+  Status status;
+  std::string reason, detail;
+};
+
+class DeviceRun {
+ public:
+  using Progress = std::function<void(const char* phase, int node)>;
+
+  // `request` must outlive the run. Throws Error if names and tensors do not fit the graph.
+  DeviceRun(Device& device, Graph graph, const RunRequest& request, Progress progress);
+  virtual ~DeviceRun() = default;
+
+  // Everything that the request asks for. Errors of the device become RunResult::failure; nothing but
+  // Error{internal} and std::bad_alloc is thrown.
+  RunResult run();
+
+  // For benchmarks: load() once (throws PluginError, RunFailure, Error), then passes.
+  void load();
+  struct Pass {
+    double seconds = 0;
+    Ledger ledger;
+  };
+  Pass pass(bool first);
+  Phases phases() const { return result_.phases; }
+  Compiles compiles() const { return result_.compiles; }
+
+ protected:
+  enum class Kind { host_scalar, assertion, tensor };
+  struct PlannedNode {
+    Kind kind = Kind::tensor;
+    bool metadata = false;
+    bool dynamic = false;                // depends on data (item, nonzero): planned while it runs
+    std::shared_ptr<NodeHandle> handle;  // null for host scalars, assertions and dynamic nodes
+    NodeSupport support;
+  };
+  // A value on the device, on the host, or both.
+  struct Slot {
+    BufferPtr device;
+    Tensor host;
+    std::string fallback_op, fallback_reason;  // who made it on the host: pays for its way to the device
+  };
+
+  // Compiles what can be compiled before the first pass. Called by load() after the nodes were planned.
+  virtual void prepare_pass() {}
+  // Executes all nodes in order. `slots_` holds the graph's inputs.
+  virtual void execute_pass(bool first) = 0;
+  // Fills RunResult beyond outputs and ledger.
+  virtual void finish(RunResult& result) = 0;
+
+  // Blocks shared by the modes. All of them name the node in what they throw.
+  std::shared_ptr<NodeHandle> make_handle(int i, const HostScalars& scalars);
+  void host_scalar(int i, HostScalars& scalars);
+  void run_on_device(int i, const NodeHandle& handle);
+  void run_on_host(int i, const Node& node, const NodeSupport& support);
+  BufferPtr on_device(ValueId id);
+  const Tensor& on_host(ValueId id);
+  std::vector<BufferPtr> create_outputs(const std::vector<TensorMeta>& metas);
+  void set_meta(ValueId id, const TensorMeta& meta);  // of a value whose shape depends on data
+  void release_after(int i);
+  // Operators that the device does not run, each once, with its message; "" if there are none.
+  std::string unsupported_operators() const;
+  bool is_free_node(int i) const;
+  Slot& slot(ValueId id) { return slots_.at(static_cast<std::size_t>(id)); }
+  const Value& value(ValueId id) const { return graph_.values.at(static_cast<std::size_t>(id)); }
+
+  Device& device_;
+  Graph graph_;
+  const RunRequest& request_;
+  Progress progress_;
+  std::vector<PlannedNode> plan_;
+  std::vector<std::pair<ValueId, Tensor>> inputs_;  // tensors of the graph's inputs
+  HostScalars scalars_;
+  std::vector<Slot> slots_;
+  Ledger ledger_;        // of the pass that runs
+  Stopwatch stopwatch_;  // of the pass that runs
+  int64_t asked_ = 0;    // nodes that the device was asked to execute in this pass
+  std::vector<NodeOutcome> outcomes_;
+  RunResult result_;
+  int current_ = -1;  // node being run
+
+ private:
+  void plan();
+  void upload_inputs();
+  void compare_inputs();
+  std::vector<Tensor> read_outputs();
+  void fail(Status status, const std::string& reason, const std::string& detail);
+
+  std::vector<int> last_use_;           // by value; the node count for values that stay
+  std::vector<Shape> declared_shapes_;  // by value, -1 where it depends on data
+  bool uninitialised_ = false;          // the graph holds aten::empty: its bits are nobody's
+};
+
+// The harness's answer to an error of a backend.
+void set_failure(const PluginError& error, bool negative, RunResult& result);
+
+std::unique_ptr<DeviceRun> make_run(Device& device, Graph graph, const RunRequest& request,
+                                    DeviceRun::Progress progress);
+
+}  // namespace assay
