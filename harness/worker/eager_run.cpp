@@ -146,6 +146,7 @@ void EagerRun::local_pass(RunResult& result) {
     if (value(id).kind != ValueKind::tensor) scalars.set(id, tensor);
   }
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
     const PlannedNode& planned = plan_[n];
     if (planned.kind == Kind::host_scalar && !planned.dynamic) {
       scalars.evaluate(node, [](ValueId) { return Tensor(); });
