@@ -33,9 +33,9 @@ struct Scalar {
 // index that kernels use to find their data. Accessors take the schema's argument name, fall back to the
 // schema's default, and throw Error{invalid_argument} naming operator and argument if the kind is wrong.
 //
-// Exported graphs write a number where the schema says Tensor (mul.Tensor(x, 0.25), where.self(c, x, 0)).
-// Such an argument has no input number: is_number(name) is true, scalar(name) reads it, tensor_opt(name) is
-// nullopt and tensor(name) throws. In type promotion it counts as a Scalar.
+// // Exported graphs write a number where the schema says Tensor in add, sub, mul, div and copy:
+// mul.Tensor(x, 0.25). Such an argument has no input number: is_number(name) is true, scalar(name) reads it,
+// tensor_opt(name) is nullopt and tensor(name) throws. In type promotion it counts as a Scalar.
 class OpCall {
  public:
   // Symbolic scalars must have been resolved: `symbolic[id]` gives the Scalar of a non-tensor ValueId.

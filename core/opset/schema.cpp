@@ -64,12 +64,22 @@ bool is_keyword(const Argument& value, std::string_view kind) {
   return keyword != nullptr && keyword->kind == kind;
 }
 
+// The operators whose Tensor arguments take a number (should_allow_numbers_as_tensors in
+// torch/csrc/utils/python_arg_parser.cpp, found by trying); all others have overloads of their own for that.
+bool takes_numbers_as_tensors(const Schema& schema, const SchemaArgument& argument) {
+  static constexpr std::string_view kNames[] = {
+      "aten::add", "aten::add_", "aten::sub",  "aten::sub_",  "aten::mul",         "aten::mul_",
+      "aten::div", "aten::div_", "aten::copy", "aten::copy_", "aten::floor_divide"};
+  const bool written_to = argument.type.alias.find('!') != std::string::npos;
+  return !written_to && std::find(std::begin(kNames), std::end(kNames), schema.name) != std::end(kNames);
+}
+
 bool is_single(const SchemaType& type, const Argument& value) {
   const auto* node_value = std::get_if<ValueArg>(&value);
   const bool given_by_node = node_value != nullptr && node_value->id >= 0;
   switch (type.base) {
     case BaseType::tensor:
-      return given_by_node || is_number(value);
+      return given_by_node;
     case BaseType::integer:
       return std::holds_alternative<int64_t>(value) || (type.symbolic && given_by_node);
     case BaseType::floating:
@@ -130,6 +140,10 @@ void check_argument(const Schema& schema, const SchemaArgument& argument, const 
                     : type.list                            ? is_list(type, value)
                                                            : is_single(type, value);
   if (fits) return;
+  if (type.base == BaseType::tensor && !type.list && is_number(value) &&
+      takes_numbers_as_tensors(schema, argument)) {
+    return;
+  }
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: argument {} must be {}, {} was given", schema.full_name(), argument.name,
                           to_string(type), to_string(value)));

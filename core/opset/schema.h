@@ -71,9 +71,8 @@ const std::vector<Schema>& all_schemas();
 const Schema* find_schema(std::string_view full_name);
 
 // Throws Error naming the argument if `value` cannot be passed as `type` (Scalar takes int, float and bool;
-// int[2] takes an int; Tensor? takes None; SymInt takes a value). A Tensor argument also takes a number,
-// since exported graphs write mul.Tensor(x, 0.25); whether the operator can use it is for its shape rule to
-// say.
+// int[2] takes an int; Tensor? takes None; SymInt takes a value). Tensor arguments of add, sub, mul, div and
+// copy also take a number, since exported graphs write mul.Tensor(x, 0.25).
 void check_argument(const Schema& schema, const SchemaArgument& argument, const Argument& value);
 
 }  // namespace assay

@@ -163,6 +163,9 @@ TEST(Schema, CheckArgumentKnowsEveryKind) {
   };
   EXPECT_TRUE(accepts("aten::mul.Tensor", "other", ValueArg{0}));
   EXPECT_TRUE(accepts("aten::mul.Tensor", "other", 0.25));
+  EXPECT_TRUE(accepts("aten::add_.Tensor", "other", int64_t{1}));
+  EXPECT_FALSE(accepts("aten::add_.Tensor", "self", int64_t{1}));
+  EXPECT_FALSE(accepts("aten::eq.Tensor", "other", int64_t{1}));
   EXPECT_FALSE(accepts("aten::mul.Tensor", "other", NoneArg{}));
   EXPECT_FALSE(accepts("aten::mul.Tensor", "other", ValueArg{-1}));
   EXPECT_FALSE(accepts("aten::mul.Tensor", "other", std::string("1")));

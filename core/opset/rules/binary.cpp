@@ -75,8 +75,11 @@ Metas add(const OpCall& call) {
 
 Metas sub(const OpCall& call) {
   const Metas out = add(call);
-  if (out[0].dtype == DType::boolean || meta(call, "self").dtype == DType::boolean ||
-      (call.tensor_opt("other") && meta(call, "other").dtype == DType::boolean)) {
+  const auto is_bool = [&](std::string_view name) {
+    return call.is_number(name) ? call.scalar(name).kind == Scalar::Kind::boolean
+                                : meta(call, name).dtype == DType::boolean;
+  };
+  if (is_bool("self") || is_bool("other")) {
     fail(call, "an operand is bool; subtraction of bools is not defined, use bitwise_xor or logical_xor");
   }
   return out;
@@ -94,6 +97,8 @@ Metas div_mode(const OpCall& call) {
 Metas pow(const OpCall& call) {
   const Operands in = operands(call, {"self", "exponent"});
   const DType type = in.type();
+  if (in.scalars.empty() && type == DType::boolean)
+    fail(call, "self and exponent are both bool; one must be a number");
   if (is_integral(type) && call.is_number("exponent") && call.scalar("exponent").as_double() < 0) {
     fail(call, "exponent is {}; an integer cannot be raised to a negative power", call.scalar("exponent").i);
   }
@@ -125,7 +130,7 @@ Metas mul_in_place(const OpCall& call) {
 // dtypes are converted, so only the shapes count.
 Metas copy(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
-  require_expands(call, "src", meta(call, "src").shape, self.shape);
+  if (!call.is_number("src")) require_expands(call, "src", meta(call, "src").shape, self.shape);
   return {self};
 }
 Metas atan2_out(const OpCall& call) {
@@ -170,11 +175,8 @@ Metas masked_fill(const OpCall& call) {
     const TensorMeta& value = meta(call, "value");
     if (!value.shape.empty())
       fail(call, "value has shape {}; it must be a 0-d tensor", to_string(value.shape));
-  } else if (const Scalar value = call.scalar("value"); value.kind == Scalar::Kind::floating &&
-                                                        is_integral(self.dtype) &&
-                                                        self.dtype != DType::boolean) {
-    fail(call, "value is the float {}; it must be an integer where self has dtype {}", value.f,
-         name_of(self.dtype));
+  } else {
+    call.scalar("value");  // converted to the dtype of self
   }
   return {{self.dtype, operands(call, {"self", "mask"}).shape}};
 }

@@ -155,7 +155,7 @@ Metas sort(const OpCall& call) {
 
 Metas topk(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
-  require_kind(call, "self", self.dtype, kNoComplex);
+  require_kind(call, "self", self.dtype, kReal);
   const int64_t dim = normalise_dim(call.integer("dim"), rank(self), call);
   const int64_t k = call.integer("k");
   if (k < 0 || k > size_at(self, dim)) {

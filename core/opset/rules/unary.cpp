@@ -15,7 +15,7 @@ struct Unary {
 };
 
 constexpr Unary kUnary[] = {
-    {"aten::abs.default", kAny, Result::real},
+    {"aten::abs.default", kNoBool, Result::real},
     {"aten::acos.default", kAny, Result::inexact},
     {"aten::acosh.default", kAny, Result::inexact},
     {"aten::alias.default", kAny, Result::same},
@@ -83,6 +83,10 @@ Metas gelu(const OpCall& call) {
 Metas hardtanh(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   require_kind(call, "self", self.dtype, kReal);
+  if (self.dtype == DType::u8 &&
+      (call.scalar("min_val").as_double() < 0 || call.scalar("max_val").as_double() < 0)) {
+    fail(call, "self has dtype u8; min_val and max_val must not be negative");
+  }
   return {self};
 }
 
