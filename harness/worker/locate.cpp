@@ -56,7 +56,7 @@ std::string find_plugin(const std::string& name) {
 
 std::string find_data(const std::string& relative) {
   std::vector<fs::path> places;
-  add_environment(places, "ASSAY_DATA_DIR");
+  add_environment(places, "ASSAY_SHARE_DIR");
   places.push_back(program_dir() / "../share/assay");
   places.emplace_back(ASSAY_SOURCE_DIR);
   return find("data file", relative, places);

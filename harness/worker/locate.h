@@ -13,7 +13,7 @@ std::string find_program(const std::string& name);
 // program.
 std::string find_plugin(const std::string& name);
 
-// A data file by its path in the source tree ("harness/contracts/torch_cpu.json"): $ASSAY_DATA_DIR,
+// A data file by its path in the source tree ("harness/contracts/torch_cpu.json"): $ASSAY_SHARE_DIR,
 // ../share/assay, the source tree. Throws Error naming where it was looked for.
 std::string find_data(const std::string& relative);
 

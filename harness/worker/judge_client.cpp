@@ -1,0 +1,51 @@
+#include "harness/worker/judge_client.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "harness/worker/worker_client.h"
+
+namespace assay {
+
+std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected) {
+  Exchange exchange = process_.exchange(request, limits_, "judge");
+  if (exchange.outcome == Outcome::stopped) return std::nullopt;
+  if (exchange.outcome != Outcome::replied) {
+    throw JudgeFailure{"judge_failed", "the judge " + describe_end(exchange, limits_)};
+  }
+  try {
+    if (exchange.type == "error") {
+      throw JudgeFailure{"judge_failed",
+                         "the judge refused: " + decode_error(exchange.reply, "judge").message};
+    }
+    if (exchange.type != expected)
+      throw JudgeFailure{"judge_failed", "the judge answered '" + exchange.type + "'"};
+  } catch (const Error& error) {
+    throw JudgeFailure{"judge_failed", error.what()};
+  }
+  return std::move(exchange.reply);
+}
+
+std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request) {
+  try {
+    if (!process_.running()) process_.start({find_program("assay-judge")});
+    auto reply = ask(encode_prepare(request), "prepared");
+    if (!reply) return std::nullopt;
+    return decode_prepared(std::move(*reply), "judge");
+  } catch (const Error& error) {
+    throw JudgeFailure{"judge_failed", error.what()};
+  }
+}
+
+std::optional<Verdict> JudgeClient::judge(const RunResult& result) {
+  if (!process_.running()) throw JudgeFailure{"judge_failed", "the judge is not running"};
+  try {
+    const auto reply = ask(encode_judge(result), "verdict");
+    if (!reply) return std::nullopt;
+    return decode_verdict(*reply, "judge");
+  } catch (const Error& error) {
+    throw JudgeFailure{"judge_failed", error.what()};
+  }
+}
+
+}  // namespace assay

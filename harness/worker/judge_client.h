@@ -1,0 +1,32 @@
+// The orchestrator's side of the judge's process.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/worker/judge_messages.h"
+#include "harness/worker/process.h"
+
+namespace assay {
+
+// The judge crashed, hung or refused: infrastructure_error.
+struct JudgeFailure {
+  std::string reason, detail;
+};
+
+class JudgeClient {
+ public:
+  explicit JudgeClient(ExchangeLimits limits) : limits_(limits) {}
+
+  // Throw JudgeFailure; nullopt if request_stop() was called.
+  std::optional<Prepared> prepare(const JudgeRequest& request);
+  std::optional<Verdict> judge(const RunResult& result);
+
+ private:
+  std::optional<Frame> ask(const Frame& request, const char* expected);
+
+  ExchangeLimits limits_;
+  ChildProcess process_;
+};
+
+}  // namespace assay

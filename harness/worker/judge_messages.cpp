@@ -1,0 +1,155 @@
+#include "harness/worker/judge_messages.h"
+
+#include <set>
+#include <utility>
+
+#include "core/graph/json.h"
+#include "harness/worker/json_fields.h"
+#include "harness/worker/messages.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::json;
+
+Json json_of(const Checks& checks) {
+  return {{"suite_drawn", checks.suite_drawn},
+          {"exact_probe", checks.exact_probe},
+          {"negative", checks.negative},
+          {"expect_error", checks.expect_error}};
+}
+
+Checks checks_from(const Fields& fields) {
+  Checks checks;
+  checks.suite_drawn = fields.boolean("suite_drawn");
+  checks.exact_probe = fields.boolean("exact_probe");
+  checks.negative = fields.boolean("negative");
+  checks.expect_error = fields.text("expect_error");
+  return checks;
+}
+
+}  // namespace
+
+Frame encode_prepare(const JudgeRequest& request) {
+  std::vector<Tensor> tensors = request.inputs;
+  Json expected = Json::array();
+  for (const auto& [name, tensor] : request.expected) {
+    expected.push_back(name);
+    tensors.push_back(tensor);
+  }
+  return make_frame({{"type", "prepare"},
+                     {"case_id", request.case_id},
+                     {"graph", graph_to_json(*request.graph)},
+                     {"inputs", request.inputs.size()},
+                     {"expected", std::move(expected)},
+                     {"expected_source", request.expected_source},
+                     {"checks", json_of(request.checks)},
+                     {"contract", request.contract.to_json()},
+                     {"options", request.options},
+                     {"mode", request.mode},
+                     {"seed", request.seed},
+                     {"backend_is_reference", request.backend_is_reference},
+                     {"keep_all_nodes", request.keep_all_nodes}},
+                    std::move(tensors));
+}
+
+JudgeRequest decode_prepare(Frame frame, const std::string& origin) {
+  const Json json = header_of(frame, origin);
+  const Fields fields(json, origin + ": prepare");
+  JudgeRequest request;
+  request.case_id = fields.text("case_id");
+  request.checks = checks_from(fields.object("checks"));
+  request.expected_source = fields.text("expected_source");
+  request.contract = Contract::parse(fields.text("contract"), "Contract");
+  for (const auto& [key, value] : fields.at("options").items())
+    request.options[key] = value.get<std::string>();
+  request.mode = fields.text("mode");
+  request.seed = fields.unsigned_integer("seed");
+  request.backend_is_reference = fields.boolean("backend_is_reference");
+  request.keep_all_nodes = fields.boolean("keep_all_nodes");
+  const auto inputs = static_cast<std::size_t>(fields.integer("inputs"));
+  const std::vector<std::string> expected = fields.texts("expected");
+  if (frame.tensors.size() != inputs + expected.size()) fields.fail("tensors", "inputs and expected outputs");
+  request.inputs.assign(frame.tensors.begin(), frame.tensors.begin() + static_cast<std::ptrdiff_t>(inputs));
+  for (std::size_t i = 0; i < expected.size(); ++i) request.expected[expected[i]] = frame.tensors[inputs + i];
+  const std::string text = fields.text("graph");
+  request.graph =
+      std::make_shared<const Graph>(request.checks.negative ? graph_from_json_unchecked(text, request.case_id)
+                                                            : graph_from_json(text, request.case_id));
+  return request;
+}
+
+Frame encode(const Prepared& prepared) {
+  Json refused = nullptr;
+  if (prepared.refused) refused = {{"code", prepared.refused->code}, {"message", prepared.refused->message}};
+  return make_frame({{"type", "prepared"},
+                     {"refused", std::move(refused)},
+                     {"values", prepared.chain_names},
+                     {"free_nodes", prepared.free_nodes}},
+                    prepared.chain);
+}
+
+Prepared decode_prepared(Frame frame, const std::string& origin) {
+  const Json json = header_of(frame, origin);
+  const Fields fields(json, origin + ": prepared");
+  Prepared prepared;
+  if (!fields.absent("refused")) {
+    const Fields refused = fields.object("refused");
+    prepared.refused = Prepared::Refusal{refused.text("code"), refused.text("message")};
+  }
+  prepared.chain_names = fields.texts("values");
+  prepared.chain = std::move(frame.tensors);
+  if (prepared.chain.size() != prepared.chain_names.size()) fields.fail("values", "one name for each tensor");
+  for (const Json& entry : fields.array("free_nodes")) {
+    if (!entry.is_number_unsigned()) fields.fail("free_nodes", "node numbers");
+    prepared.free_nodes.push_back(entry.get<int>());
+  }
+  return prepared;
+}
+
+Frame encode_judge(const RunResult& result) {
+  Frame frame = encode(result);
+  Json json = header_of(frame, "result");
+  json["type"] = "judge";
+  return make_frame(std::move(json), std::move(frame.tensors));
+}
+
+RunResult decode_judge(Frame frame, const std::string& origin) {
+  return decode_run_result(std::move(frame), origin);
+}
+
+Frame encode(const Verdict& verdict) {
+  Record record = make_record();
+  record.status = verdict.status;
+  record.reason = verdict.reason;
+  record.detail = verdict.detail;
+  record.margin = verdict.margin;
+  for (const auto& [name, gate] : verdict.gates) record.gates[name] = gate;
+  record.worst = verdict.worst;
+  record.first_bad_node = verdict.first_bad_node;
+  record.witness = verdict.witness;
+  Json nodes = Json::array();
+  for (const NodeRecord& node : verdict.nodes) nodes.push_back(to_json_line(node));
+  return make_frame({{"type", "verdict"}, {"record", to_json_line(record)}, {"nodes", std::move(nodes)}}, {});
+}
+
+Verdict decode_verdict(const Frame& frame, const std::string& origin) {
+  const Json json = header_of(frame, origin);
+  const Fields fields(json, origin + ": verdict");
+  Record record = record_from_json(fields.text("record"), origin + ": verdict");
+  Verdict verdict;
+  verdict.status = record.status;
+  verdict.reason = record.reason;
+  verdict.detail = record.detail;
+  verdict.margin = record.margin;
+  verdict.gates = std::move(record.gates);
+  verdict.worst = std::move(record.worst);
+  verdict.first_bad_node = std::move(record.first_bad_node);
+  verdict.witness = record.witness;
+  for (const std::string& line : fields.texts("nodes")) {
+    verdict.nodes.push_back(node_record_from_json(line, origin + ": verdict"));
+  }
+  return verdict;
+}
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+// The judge's process: hosts Judge behind frames, so that a crash of it costs one case.
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <optional>
+#include <set>
+
+#include "core/error.h"
+#include "harness/worker/host_scalars.h"
+#include "harness/worker/judge_messages.h"
+#include "harness/worker/messages.h"
+
+namespace assay {
+namespace {
+
+constexpr FrameLimits kRequestLimits{uint64_t{256} << 20, uint64_t{1} << 40};
+const char* const kOrigin = "request";
+
+std::string code_text(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::malformed_file:
+      return "malformed_file";
+    case ErrorCode::unknown_operator:
+      return "unknown_operator";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::internal:
+      return "internal";
+    case ErrorCode::invalid_argument:
+    case ErrorCode::io:
+      break;
+  }
+  return "invalid_argument";
+}
+
+// Values made by nodes and read by nodes that a device may run: what the local pass needs beside the inputs.
+std::vector<ValueId> values_to_feed(const Graph& graph) {
+  std::set<ValueId> ids;
+  for (const Node& node : graph.nodes) {
+    if (is_host_scalar_node(graph, node) || is_assertion_node(node)) continue;
+    for (const ValueId id : inputs_of(node)) {
+      if (graph.values.at(static_cast<std::size_t>(id)).producer >= 0) ids.insert(id);
+    }
+  }
+  return {ids.begin(), ids.end()};
+}
+
+class JudgeServer {
+ public:
+  Frame answer(Frame request) {
+    try {
+      const std::string type = type_of(request, kOrigin);
+      if (type == "prepare") return prepare(std::move(request));
+      if (type == "judge") return judge(std::move(request));
+      throw Error(ErrorCode::invalid_argument, "unknown request '" + type + "'");
+    } catch (const Error& error) {
+      return encode(WireError{code_text(error.code()), "", error.what()});
+    } catch (const std::bad_alloc&) {
+      return encode(WireError{"out_of_memory", "device_memory", "the judge could not allocate memory"});
+    } catch (const std::exception& error) {
+      return encode(WireError{"internal", "", error.what()});
+    }
+  }
+
+ private:
+  Frame prepare(Frame frame) {
+    judge_.reset();
+    Prepared prepared;
+    JudgeRequest request = decode_prepare(std::move(frame), kOrigin);
+    const std::shared_ptr<const Graph> graph = request.graph;
+    const bool eager = request.mode == "eager";
+    judge_.emplace(std::move(request));
+    if (!eager) return encode(prepared);
+    try {
+      prepared.free_nodes = free_nodes(*graph);
+      const std::vector<Tensor>& chain = judge_->chain();
+      for (const ValueId id : values_to_feed(*graph)) {
+        const Tensor& tensor = chain.at(static_cast<std::size_t>(id));
+        if (!tensor.defined()) continue;
+        prepared.chain_names.push_back(graph->values[static_cast<std::size_t>(id)].name);
+        prepared.chain.push_back(tensor);
+      }
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::internal) throw;
+      prepared = Prepared{};  // the judge says so itself when it is asked for the verdict
+      prepared.refused = Prepared::Refusal{code_text(error.code()), error.what()};
+    }
+    return encode(prepared);
+  }
+
+  Frame judge(Frame frame) {
+    if (!judge_) throw Error(ErrorCode::invalid_argument, "judge before prepare");
+    Frame verdict = encode(judge_->judge(decode_judge(std::move(frame), kOrigin)));
+    judge_.reset();
+    return verdict;
+  }
+
+  std::optional<Judge> judge_;
+};
+
+}  // namespace
+
+int serve_judge(int requests, int replies) {
+  JudgeServer server;
+  try {
+    Frame request;
+    while (read_frame(requests, kRequestLimits, kOrigin, request))
+      write_frame(replies, server.answer(std::move(request)));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "assay-judge: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace assay
