@@ -348,7 +348,7 @@ void Judge::State::conclude(const RunResult& run, Verdict& verdict) const {
   if (!run.guard_violation.empty() && (is_pass(verdict.status) || verdict.status == Status::unmodelled)) {
     verdict.status = Status::wrong;
     verdict.reason =
-        run.guard_violation.find("input") != std::string::npos ? "input_modified" : "guard_overwritten";
+        run.guard_violation.find("modified") != std::string::npos ? "input_modified" : "guard_overwritten";
     verdict.detail = run.guard_violation;
   }
   if (verdict.status == Status::pass && run.repeatable && !*run.repeatable) {

@@ -115,19 +115,6 @@ NodeStandard::NodeStandard(NodeQuestion question)
       outputs_[i].value = std::move((*witness)[i]);
     }
   }
-  if (question_.precision.rounding != Rounding::nearest_even && is_exact() &&
-      is_rounding_point(call, *model_)) {
-    // A cast that the Contract lets round to either neighbour.
-    for (reference::BoundedWide& output : outputs_) {
-      if (is_integral(output.value.meta.dtype)) continue;
-      const FloatFormat& format = float_format(output.value.meta.dtype);
-      output.bound.resize(output.value.real.size());
-      for (std::size_t i = 0; i < output.bound.size(); ++i) {
-        output.bound[i] =
-            2 * format.unit_roundoff() * std::fabs(output.value.real[i]) + format.smallest_subnormal();
-      }
-    }
-  }
   if (question_.precision.ftz_in && is_exact() && !question_.metadata) {
     std::vector<std::optional<reference::Wide>> copies;
     for (const reference::Wide* input : question_.inputs) copies.push_back(flushed(*input));
@@ -177,7 +164,9 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
   rule.output = name;
   rule.zero_sign = question_.metadata || model_->signed_zero;
   rule.special = &output.special;
-  rule.flush = question_.precision.ftz_out && !question_.metadata;
+  rule.flush =
+      (question_.precision.ftz_out || (question_.precision.ftz_in && is_exact())) && !question_.metadata;
+  // A cast that the Contract lets round to either neighbour has a Bound.
   const bool either_neighbour = question_.precision.rounding != Rounding::nearest_even &&
                                 !output.bound.empty() && !question_.exact_probe &&
                                 is_rounding_point(*question_.call, *model_);
