@@ -1,0 +1,102 @@
+#include "reports/waivers.h"
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/contract/contract.h"
+#include "core/error.h"
+#include "core/graph/json.h"
+
+namespace assay::reports {
+namespace {
+
+using nlohmann::json;
+
+bool is_date(const std::string& text) {
+  int year = 0, month = 0, day = 0;
+  char rest = 0;
+  if (text.size() != 10 || std::sscanf(text.c_str(), "%4d-%2d-%2d%c", &year, &month, &day, &rest) != 3)
+    return false;
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  return date.ok();
+}
+
+Waiver read_one(const json& entry, const std::string& place) {
+  if (!entry.is_object()) throw Error(ErrorCode::malformed_file, place + ": expected an object");
+  Waiver waiver;
+  waiver.version = "*";
+  const std::vector<std::pair<const char*, std::string*>> members{
+      {"case", &waiver.cases},  {"backend", &waiver.backend}, {"version", &waiver.version},
+      {"owner", &waiver.owner}, {"bug", &waiver.bug},         {"expires", &waiver.expires}};
+  for (const auto& [key, value] : entry.items()) {
+    bool known = false;
+    for (const auto& [name, target] : members) {
+      if (key != name) continue;
+      if (!value.is_string())
+        throw Error(ErrorCode::malformed_file, place + ": '" + key + "' must be a string");
+      *target = value.get<std::string>();
+      known = true;
+    }
+    if (!known) {
+      throw Error(
+          ErrorCode::malformed_file,
+          place + ": unknown member '" + key + "'; a waiver has case, backend, version, owner, bug, expires");
+    }
+  }
+  for (const auto& [name, target] : members) {
+    if (target->empty())
+      throw Error(ErrorCode::malformed_file, place + ": '" + std::string(name) + "' is missing");
+  }
+  if (!is_date(waiver.expires)) {
+    throw Error(ErrorCode::malformed_file,
+                place + ": expires '" + waiver.expires + "' is no date; write YYYY-MM-DD");
+  }
+  return waiver;
+}
+
+}  // namespace
+
+std::vector<Waiver> parse_waivers(std::string_view text, const std::string& origin) {
+  check_json_text(text, origin);
+  const json object = json::parse(text, nullptr, false);
+  if (!object.is_object() || !object.contains("waivers") || !object["waivers"].is_array()) {
+    throw Error(ErrorCode::malformed_file, origin + ": expected {\"schema\": 1, \"waivers\": [...]}");
+  }
+  std::vector<Waiver> waivers;
+  for (const json& entry : object["waivers"]) {
+    waivers.push_back(read_one(entry, origin + ": waiver " + std::to_string(waivers.size() + 1)));
+  }
+  return waivers;
+}
+
+std::vector<Waiver> read_waivers(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::io, path + ": cannot be opened; expected a waiver file");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_waivers(text.str(), path);
+}
+
+bool covers(const Waiver& waiver, const Record& record, const std::string& backend_version) {
+  return glob_match(waiver.cases, record.id) && glob_match(waiver.backend, record.backend) &&
+         glob_match(waiver.version, backend_version);
+}
+
+bool is_expired(const Waiver& waiver, const std::string& today) { return waiver.expires < today; }
+
+std::string today_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
+  return text;
+}
+
+}  // namespace assay::reports
