@@ -26,6 +26,20 @@ void check_shape(const Case& c, const GraphInput& input, const Tensor& tensor) {
 
 uint64_t case_hash(const std::string& id) { return fnv1a64(id); }
 
+void set_graph_error(Case& c, const Error& error) {
+  c.graph = nullptr;
+  c.graph_error = error.what();
+  c.unsupported_file = error.code() == ErrorCode::unsupported;
+  if (error.code() == ErrorCode::unknown_operator) {
+    c.graph_error_reason = "unknown_operator";
+  } else if (c.unsupported_file) {
+    const bool symbolic = c.graph_error.find("symbolic") != std::string::npos;
+    c.graph_error_reason = symbolic ? "symbolic_sizes" : "unsupported_layout";
+  } else {
+    c.graph_error_reason = "malformed";
+  }
+}
+
 uint64_t draw_seed(const Case& c, uint64_t seed) {
   return draws_as_model(c) ? seed : fnv1a64(c.id + "#" + std::to_string(seed));
 }

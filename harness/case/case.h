@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/graph/graph.h"
 #include "core/io/model.h"
 
@@ -28,7 +29,8 @@ struct Case {
   std::shared_ptr<const Graph> graph;
   std::string
       graph_error;  // set instead of `graph`: the file could not be read (status malformed_file or skip_*)
-  bool unsupported_file = false;  // graph_error is a refusal (symbolic sizes, ...), not a malformed file
+  bool unsupported_file = false;   // graph_error is a refusal (symbolic sizes, ...), not a malformed file
+  std::string graph_error_reason;  // reason of the record (harness/record/reasons.cpp); "" means "malformed"
 
   // Recipes by user-input name; expanded by materialise_inputs with the run's seed.
   std::map<std::string, TensorRecipe> inputs;
@@ -63,6 +65,9 @@ class Suite {
   virtual std::string description() const = 0;
   virtual void make_cases(uint64_t seed, const CaseSink& sink) const = 0;
 };
+
+// Marks a case whose file cannot be run: graph_error, its reason and whether it is a refusal.
+void set_graph_error(Case& c, const Error& error);
 
 // Draws all user inputs of the case for a run's seed, independent of order, shards and jobs:
 // materialise(recipe, "input:" + name, draw_seed). In order of graph.inputs (those with a value), weights

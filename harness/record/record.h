@@ -1,5 +1,5 @@
-// A Record: one line of results.jsonl. Fields and enums are those of INTERFACE §3; abi/record.schema.json holds the
-// JSON schema and a test holds every record that is written against it.
+// A Record: one line of results.jsonl. Fields and enums are those of INTERFACE §3; abi/record.schema.json
+// holds the JSON schema and a test holds every record that is written against it.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,28 @@
 namespace assay {
 
 enum class Status {
-  pass, pass_with_fallback, wrong, nan_mismatch, meta_mismatch, nondeterministic, unmodelled, unsupported,
-  compile_error, compile_timeout, run_timeout, crash, out_of_memory, rejected_bad_input, accepted_bad_input,
-  skip_eligibility, skip_policy, skip_environment, vacuous, unexpected_pass, waived, malformed_file,
+  pass,
+  pass_with_fallback,
+  wrong,
+  nan_mismatch,
+  meta_mismatch,
+  nondeterministic,
+  unmodelled,
+  unsupported,
+  compile_error,
+  compile_timeout,
+  run_timeout,
+  crash,
+  out_of_memory,
+  rejected_bad_input,
+  accepted_bad_input,
+  skip_eligibility,
+  skip_policy,
+  skip_environment,
+  vacuous,
+  unexpected_pass,
+  waived,
+  malformed_file,
   infrastructure_error,
 };
 std::string_view name_of(Status status);
@@ -23,7 +42,8 @@ bool is_pass(Status status);  // pass, pass_with_fallback, waived, rejected_bad_
 bool is_skip(Status status);  // skip_*
 inline bool is_failure(Status status) { return !is_pass(status) && !is_skip(status); }
 
-// `reason`: a closed enum, documented in docs/records.md (harness/record/reasons.cpp lists them); "" when none.
+// `reason`: a closed enum, documented in docs/records.md (harness/record/reasons.cpp lists them); "" when
+// none.
 bool is_reason(std::string_view reason);
 const std::vector<std::pair<std::string, std::string>>& all_reasons();  // name, meaning
 
@@ -78,7 +98,7 @@ struct Record {
   uint64_t seed = 0;
   Status status = Status::infrastructure_error;
   std::string reason, detail;
-  std::optional<double> margin;  // infinity is written as "inf"
+  std::optional<double> margin;       // infinity is written as "inf"
   std::map<std::string, Gate> gates;  // always bound, rms, bias, probe, end_to_end
   std::optional<Worst> worst;
   std::optional<BadNode> first_bad_node;
@@ -94,7 +114,7 @@ struct Record {
   std::string repro;
 };
 
-Record make_record();  // with all five gates present and not applicable
+Record make_record();                            // with all five gates present and not applicable
 std::string to_json_line(const Record& record);  // without newline; invalid UTF-8 is replaced
 // Throws Error{malformed_file} naming origin ("results.jsonl:12") and field. Unknown members are ignored.
 Record record_from_json(std::string_view line, const std::string& origin);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,9 @@ std::map<std::string, std::string> parse_backend_options(const std::string& text
 // The options that decide what a run's records hold, as canonical JSON: run.json keeps it and --resume
 // compares it. Not in it: out, resume, jobs, quiet, cache_dir.
 std::string command_json(const RunOptions& options);
+
+// --cache, $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay or ~/.cache/assay; nullopt where none of them is set.
+std::optional<std::string> cache_dir(const RunOptions& options);
 
 // A command line that runs one case alone; `file` as in Case::file.
 std::string repro_line(const RunOptions& options, const std::string& case_id, const std::string& suite,

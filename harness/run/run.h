@@ -39,5 +39,6 @@ RunSummary run_cases(const RunOptions& options, std::vector<Case> cases,
 // Ends the runs of this process soon: what runs is abandoned without a record, what is recorded stays. Safe
 // to call from a signal handler.
 void request_stop();
+void clear_stop();
 
 }  // namespace assay

@@ -90,6 +90,7 @@ int64_t resident_bytes(pid_t pid) {
 }  // namespace
 
 void request_stop() { stop_flag.store(true); }
+void clear_stop() { stop_flag.store(false); }
 bool stop_requested() { return stop_flag.load(); }
 
 std::string scrub_noise(std::string text, pid_t pid) {

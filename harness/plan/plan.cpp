@@ -1,0 +1,81 @@
+#include "harness/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <variant>
+
+#include "core/contract/contract.h"
+#include "core/error.h"
+#include "core/graph/json.h"
+#include "core/philox.h"
+
+namespace assay {
+namespace {
+
+bool has_weights(const Graph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [](const GraphInput& input) {
+    return input.value >= 0 && input.kind != InputKind::user;
+  });
+}
+
+std::string text_of(const TensorRecipe& recipe) {
+  std::string text = fmt::format("{}{}", name_of(recipe.dtype), to_string(recipe.shape));
+  if (const auto* draw = std::get_if<UniformDraw>(&recipe.source)) {
+    return text + fmt::format("u{:a},{:a}", draw->center, draw->scale);
+  }
+  if (const auto* draw = std::get_if<IntegerDraw>(&recipe.source))
+    return text + fmt::format("i{},{}", draw->low, draw->high);
+  const Tensor tensor = std::get<Tensor>(recipe.source).contiguous();
+  const std::string_view bytes(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+  return text + fmt::format("t{:016x}", fnv1a64(bytes));
+}
+
+}  // namespace
+
+std::string duplicate_key(const Case& c, uint64_t seed) {
+  if (!c.graph || c.load_expected) return "";
+  if (has_weights(*c.graph) && c.weights_key.empty()) return "";
+  std::string key = graph_to_json(*c.graph);
+  bool draws = false;
+  for (const auto& [name, recipe] : c.inputs) {
+    key += "\n" + name + "=" + text_of(recipe);
+    draws = draws || !std::holds_alternative<Tensor>(recipe.source);
+  }
+  if (draws) key += fmt::format("\nseed {}", draw_seed(c, seed));
+  key += fmt::format("\n{} {} {} {} {} {} {} {} {} {}", c.weights_key, c.golden, c.mutant, c.world_size,
+                     c.steps, c.checks.suite_drawn, c.checks.exact_probe, c.checks.negative,
+                     c.checks.expect_error, c.carry.size());
+  for (const auto& [from, to] : c.carry) key += fmt::format(" {}>{}", from, to);
+  return key;
+}
+
+std::vector<PlannedCase> make_plan(std::vector<Case> cases, const RunOptions& options) {
+  std::vector<PlannedCase> plan;
+  std::set<std::string> ids;
+  std::map<std::string, std::string> first_with;
+  for (Case& given : cases) {
+    if (!ids.insert(given.id).second) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("two cases have the id \"{}\"", given.id));
+    }
+    if (!options.filter.empty() && given.id != options.filter && !glob_match(options.filter, given.id))
+      continue;
+    const auto shards = static_cast<uint64_t>(options.shards);
+    if (case_hash(given.id) % shards != static_cast<uint64_t>(options.shard - 1)) continue;
+    const auto c = std::make_shared<const Case>(std::move(given));
+    std::string same_as;
+    const std::string key = duplicate_key(*c, options.seed);
+    if (!key.empty()) {
+      // The hash keeps the map small; 128 bits, so that a collision is out of the question.
+      const std::string hash = fmt::format("{:016x}{:016x}", fnv1a64(key), fnv1a64("assay" + key + "plan"));
+      const auto [entry, inserted] = first_with.emplace(hash, c->id);
+      if (!inserted) same_as = entry->second;
+    }
+    for (const std::string& mode : options.modes) plan.push_back({c, mode, same_as});
+  }
+  return plan;
+}
+
+}  // namespace assay

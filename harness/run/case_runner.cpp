@@ -1,0 +1,213 @@
+#include "harness/run/case_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "core/error.h"
+#include "core/graph/json.h"
+#include "harness/judge/expected.h"
+
+namespace assay {
+namespace {
+
+ExchangeLimits worker_limits(const RunOptions& options) {
+  ExchangeLimits limits;
+  limits.run_s = options.timeout_s;
+  limits.compile_s = options.compile_timeout_s;
+  limits.resident_bytes = options.memory_mib << 20;
+  limits.frames.tensor_bytes = static_cast<uint64_t>(options.memory_mib) << 20;  // it cannot hold more
+  return limits;
+}
+
+// The judge keeps wide copies of what the worker holds.
+ExchangeLimits judge_limits(const RunOptions& options) {
+  ExchangeLimits limits = worker_limits(options);
+  limits.run_s = std::max(600.0, options.timeout_s);
+  limits.resident_bytes = std::max<int64_t>(options.memory_mib * 4, 8192) << 20;
+  return limits;
+}
+
+HelloRequest hello_of(const RunOptions& options) {
+  HelloRequest hello;
+  hello.options = options.options;
+  hello.seed = options.seed;
+  hello.cache_dir = cache_dir(options);
+  return hello;
+}
+
+std::vector<std::string> input_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphInput& input : graph.inputs) {
+    if (input.value >= 0) names.push_back(graph.values.at(static_cast<std::size_t>(input.value)).name);
+  }
+  return names;
+}
+
+std::vector<std::optional<std::string>> output_names(const Graph& graph) {
+  std::vector<std::optional<std::string>> names;
+  for (const GraphOutput& output : graph.outputs) {
+    if (output.value < 0) {
+      names.emplace_back();
+    } else {
+      names.emplace_back(graph.values.at(static_cast<std::size_t>(output.value)).name);
+    }
+  }
+  return names;
+}
+
+RunRequest request_of(const RunOptions& options, const PlannedCase& planned, std::vector<Tensor> inputs,
+                      Prepared prepared) {
+  const Case& c = *planned.c;
+  RunRequest request;
+  request.case_id = c.id;
+  request.mode = planned.mode;
+  request.graph_json = graph_to_json(*c.graph);
+  request.input_names = input_names(*c.graph);
+  request.inputs = std::move(inputs);
+  request.chain_names = std::move(prepared.chain_names);
+  request.chain = std::move(prepared.chain);
+  request.outputs = output_names(*c.graph);
+  request.free_nodes = std::move(prepared.free_nodes);
+  request.repeats = c.checks.negative ? 0 : options.steady_repeats;
+  request.fallback = options.fallback;
+  request.fullgraph = options.fullgraph;
+  request.negative = c.checks.negative;
+  request.seed = options.seed;
+  request.mutant = c.mutant;
+  return request;
+}
+
+std::map<std::string, Tensor> expected_of(const Case& c, const RunOptions& options) {
+  // Golden files hold what PyTorch computed from the inputs of seed 0.
+  const bool golden = c.expected_source.starts_with("golden:");
+  if (!c.load_expected || (golden && options.seed != 0)) return {};
+  return c.load_expected();
+}
+
+void set(Record& record, Status status, const std::string& reason, const std::string& detail) {
+  record.status = status;
+  record.reason = reason;
+  record.detail = detail;
+}
+
+}  // namespace
+
+Record blank_record(const RunOptions& options, const PlannedCase& planned) {
+  Record record = make_record();
+  record.id = planned.c->id;
+  record.suite = planned.c->suite;
+  record.backend = options.backend;
+  record.mode = planned.mode;
+  record.seed = options.seed;
+  record.weight = std::max<int64_t>(1, planned.c->weight);
+  record.same_as = planned.same_as;
+  record.repro = repro_line(options, planned.c->id, planned.c->suite, planned.c->file, planned.mode);
+  return record;
+}
+
+CaseRunner::CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract)
+    : options_(options),
+      contract_(std::move(contract)),
+      worker_(spec, hello_of(options), worker_limits(options)),
+      judge_(judge_limits(options)) {}
+
+std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
+  const auto start = std::chrono::steady_clock::now();
+  const Record blank = blank_record(options_, planned);
+  std::optional<CaseOutcome> outcome;
+  const auto failed = [&](Status status, const std::string& reason, const std::string& detail) {
+    outcome = CaseOutcome{blank, {}, {}, {}};
+    set(outcome->record, status, reason, detail);
+  };
+  try {
+    outcome = attempt(planned, blank);
+  } catch (const JudgeFailure& failure) {
+    failed(Status::infrastructure_error, failure.reason, failure.detail);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::internal) {
+      failed(Status::infrastructure_error, "internal", error.what());
+    } else {
+      failed(Status::malformed_file,
+             error.code() == ErrorCode::unknown_operator ? "unknown_operator" : "malformed", error.what());
+    }
+  } catch (const std::exception& error) {
+    failed(Status::infrastructure_error, "internal", error.what());
+  }
+  if (!outcome) return std::nullopt;
+  outcome->record.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (NodeRecord& node : outcome->nodes) {
+    node.case_id = blank.id;
+    node.backend = blank.backend;
+    node.mode = blank.mode;
+  }
+  return outcome;
+}
+
+std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Record record) {
+  const Case& c = *planned.c;
+  CaseOutcome outcome;
+  if (!c.graph) {
+    set(record, c.unsupported_file ? Status::skip_eligibility : Status::malformed_file,
+        c.graph_error_reason.empty() ? "malformed" : c.graph_error_reason, c.graph_error);
+    outcome.record = std::move(record);
+    return outcome;
+  }
+  if (c.steps != 1 || c.world_size != 1) {
+    set(record, Status::skip_eligibility, "not_implemented",
+        "cases of several steps or ranks are not run yet");
+    outcome.record = std::move(record);
+    return outcome;
+  }
+
+  JudgeRequest judge_request;
+  judge_request.case_id = c.id;
+  judge_request.graph = c.graph;
+  judge_request.inputs = materialise_inputs(c, options_.seed);
+  judge_request.expected = expected_of(c, options_);
+  if (!judge_request.expected.empty()) judge_request.expected_source = c.expected_source;
+  judge_request.checks = c.checks;
+  judge_request.contract = contract_;
+  judge_request.options = options_.options;
+  judge_request.mode = planned.mode;
+  judge_request.seed = draw_seed(c, options_.seed);
+  judge_request.backend_is_reference = worker_.spec().is_reference;
+  judge_request.keep_all_nodes = options_.all_nodes;
+
+  auto prepared = judge_.prepare(judge_request);
+  if (!prepared) return std::nullopt;
+  const RunRequest request = request_of(options_, planned, judge_request.inputs, std::move(*prepared));
+  const auto result = worker_.run(request, *c.graph);
+  if (!result) return std::nullopt;
+  auto verdict = judge_.judge(*result);
+  if (!verdict) return std::nullopt;
+
+  set(record, verdict->status, verdict->reason, verdict->detail);
+  record.margin = verdict->margin;
+  for (const auto& [name, gate] : verdict->gates) record.gates[name] = gate;
+  record.worst = std::move(verdict->worst);
+  record.first_bad_node = std::move(verdict->first_bad_node);
+  record.witness = verdict->witness;
+  record.fallbacks = result->fallbacks;
+  record.residency = result->residency;
+  record.phases = result->phases;
+  record.compiles = result->compiles;
+  record.device = result->device;
+  outcome.nodes = std::move(verdict->nodes);
+  if (is_failure(record.status)) {
+    std::size_t next = 0;
+    for (const GraphInput& input : c.graph->inputs) {
+      if (input.value < 0) continue;
+      if (input.kind == InputKind::user) outcome.inputs.tensors[input.target] = judge_request.inputs.at(next);
+      ++next;
+    }
+    for (std::size_t i = 0; i < result->outputs.size(); ++i) {
+      if (result->outputs[i].defined()) outcome.outputs.tensors[output_key(*c.graph, i)] = result->outputs[i];
+    }
+  }
+  outcome.record = std::move(record);
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+// One case through worker and judge: what one slot of a run does.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/contract/contract.h"
+#include "harness/case/run_result.h"
+#include "harness/plan/plan.h"
+#include "harness/record/results.h"
+#include "harness/run/options.h"
+#include "harness/worker/judge_client.h"
+#include "harness/worker/worker_client.h"
+
+namespace assay {
+
+struct CaseOutcome {
+  Record record;
+  std::vector<NodeRecord> nodes;
+  TensorFile inputs, outputs;  // of failures, to be saved; empty otherwise
+};
+
+class CaseRunner {
+ public:
+  CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract);
+
+  WorkerClient& worker() { return worker_; }
+  void set_contract(Contract contract) { contract_ = std::move(contract); }
+  // nullopt if request_stop() was called meanwhile. Never throws for what a case, a worker or the judge does.
+  std::optional<CaseOutcome> run(const PlannedCase& planned);
+
+ private:
+  std::optional<CaseOutcome> attempt(const PlannedCase& planned, Record record);
+
+  const RunOptions& options_;
+  Contract contract_;
+  WorkerClient worker_;
+  JudgeClient judge_;
+};
+
+// The record before anything is known: ids, weight, repro, same_as.
+Record blank_record(const RunOptions& options, const PlannedCase& planned);
+
+}  // namespace assay
