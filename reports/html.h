@@ -1,0 +1,19 @@
+// The report as one HTML file that opens offline.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/run_folder.h"
+
+namespace assay::reports {
+
+std::string html(const std::vector<RunFolder>& runs);
+
+// A page of the house's style around a script and its data (reports/html/). The data is JSON text and is
+// escaped so that no text in it can end the element that holds it; scripts write it as text, never as HTML.
+std::string html_page(const std::string& title, std::string_view script, const std::string& data_json,
+                      bool with_charts);
+
+}  // namespace assay::reports
