@@ -181,7 +181,10 @@ class Writer {
     }
     Json metadata = Json::object();
     if (!node.source.location.empty()) metadata["stack_trace"] = node.source.location;
-    if (!node.source.module_path.empty()) metadata["nn_module_stack"] = node.source.module_path;
+    if (!node.source.module_path.empty()) {
+      // PyTorch's three fields: key, path, class.
+      metadata["nn_module_stack"] = fmt::format("{0},{0},torch.nn.Module", node.source.module_path);
+    }
     return {{"target", target_of_op(node.op)},        {"inputs", std::move(inputs)},
             {"outputs", node_outputs(node, schema)},  {"metadata", std::move(metadata)},
             {"is_hop_single_tensor_return", nullptr}, {"name", node.name}};

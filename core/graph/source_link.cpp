@@ -16,6 +16,7 @@ std::string shorten(std::string path) {
   for (const std::string_view marker : {"/site-packages/", "/dist-packages/"}) {
     if (const auto at = path.rfind(marker); at != std::string::npos) return path.substr(at + marker.size());
   }
+  if (path.rfind("torch/", 0) == 0) return path;  // PyTorch writes its own passes this way
   auto at = path.rfind('/');
   if (at != std::string::npos && at > 0) at = path.rfind('/', at - 1);
   return at == std::string::npos ? path : path.substr(at + 1);
@@ -40,7 +41,7 @@ std::string source_location(std::string_view trace) {
     if (path.size() > kMaxLength || path.find('\n') != std::string_view::npos || digits == at) continue;
     any = true;
     const std::string link = shorten(std::string(path)) + ":" + std::string(trace.substr(at, digits - at));
-    const bool is_torch = link.rfind("torch/", 0) == 0 && path.find("-packages") != std::string_view::npos;
+    const bool is_torch = link.rfind("torch/", 0) == 0;
     (is_torch ? torch : own) = link;
   }
   if (!any) return std::string(first_line(trace));
@@ -48,6 +49,8 @@ std::string source_location(std::string_view trace) {
 }
 
 std::string module_path(std::string_view stack) {
+  // What PyTorch writes for nodes of its own, such as guards on symbolic sizes.
+  if (stack.rfind("_empty_nn_module_stack", 0) == 0) return "";
   if (const auto at = stack.rfind(';'); at != std::string_view::npos) stack = stack.substr(at + 1);
   const auto first = stack.find(',');
   if (first == std::string_view::npos) return std::string(first_line(stack));

@@ -199,7 +199,8 @@ std::map<std::string, TensorRecipe> default_input_recipes(const Model& model) {
     } else if (is_integral(value.dtype)) {
       const auto needed = follower.needed(input.value);
       Range range = needed.value_or(Range{0, 2});
-      if (range.high > 0) range.low = std::max<int64_t>(range.low, 0);  // negative only where nothing else is possible
+      if (range.high > 0)
+        range.low = std::max<int64_t>(range.low, 0);  // negative only where nothing else is possible
       range.low = std::max(range.low, int_min(value.dtype));
       range.high = std::min(range.high, value.dtype == DType::i64 ? range.high : int_max(value.dtype) + 1);
       range.high = std::min(range.high, range.low + (int64_t{1} << 32));
