@@ -77,17 +77,13 @@ std::optional<Difference> compare_one(const Key& key, const Record* base, const 
   return std::nullopt;
 }
 
-// The version of the backend, as run.json's description gives it, is part of a waiver's pattern; records do
-// not carry it.
-std::string version_of(const RunFolder& run) { return run.version; }
-
 void apply_waivers(const std::vector<Waiver>& waivers, const RunFolder& current, const std::string& today,
                    const std::map<Key, const Record*>& records, Comparison& comparison) {
   std::vector<bool> used(waivers.size(), false);
   for (const Record& record : current.records) {
     if (!is_failure(record.status)) continue;
     for (std::size_t i = 0; i < waivers.size(); ++i) {
-      if (covers(waivers[i], record, version_of(current))) used[i] = true;
+      if (covers(waivers[i], record, current.backend_version)) used[i] = true;
     }
   }
   for (std::size_t i = 0; i < waivers.size(); ++i) {
@@ -98,7 +94,7 @@ void apply_waivers(const std::vector<Waiver>& waivers, const RunFolder& current,
     const auto found = records.find({d.id, d.mode});
     if (found == records.end() || !is_failure(found->second->status)) continue;
     for (const Waiver& waiver : waivers) {
-      if (is_expired(waiver, today) || !covers(waiver, *found->second, version_of(current))) continue;
+      if (is_expired(waiver, today) || !covers(waiver, *found->second, current.backend_version)) continue;
       d.change = Change::waived;
       d.detail = "waived until " + waiver.expires + " by " + waiver.owner + ", " + waiver.bug +
                  (d.detail.empty() ? "" : ": " + d.detail);

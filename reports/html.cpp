@@ -54,7 +54,6 @@ json run_data(const RunFolder& run) {
                {"started", run.started},
                {"ended", run.ended},
                {"machine", run.machine},
-               {"command", run.command},
                {"seed", run.seed},
                {"loosened", run.loosened},
                {"torn", run.torn_last_line},

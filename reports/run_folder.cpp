@@ -57,18 +57,21 @@ void read_run_json(const fs::path& path, RunFolder& run) {
   check_json_text(run.run_json, path.string());
   const json object = json::parse(run.run_json, nullptr, false);
   if (!object.is_object()) throw Error(ErrorCode::malformed_file, path.string() + ": expected a JSON object");
-  run.verb = text_of(object, "verb");
-  run.started = text_of(object, "started");
-  run.ended = text_of(object, "ended");
-  run.version = text_of(object, "assay_version");
-  run.command = text_of(object, "command");
-  run.machine = text_of(object, "machine");
+  run.version = text_of(object, "version");
+  run.started = text_of(object, "start");
+  run.ended = text_of(object, "end");
   run.contract_hash = text_of(object, "contract_hash");
-  if (object.contains("backend") && object["backend"].is_object()) {
-    run.backend = text_of(object["backend"], "name");
-    run.device = text_of(object["backend"], "device");
-  } else {
-    run.backend = text_of(object, "backend");
+  const json empty = json::object();
+  const auto part = [&](const char* key) -> const json& {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_object() ? *found : empty;
+  };
+  run.verb = text_of(part("command"), "verb");
+  run.backend = text_of(part("command"), "backend");
+  run.backend_version = text_of(part("backend"), "version");
+  run.device = text_of(part("backend"), "device");
+  if (const json& machine = part("machine"); !machine.empty()) {
+    run.machine = text_of(machine, "cpu") + ", " + text_of(machine, "cores") + " cores";
   }
   if (object.contains("seed") && object["seed"].is_number_unsigned())
     run.seed = object["seed"].get<uint64_t>();

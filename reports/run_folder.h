@@ -18,7 +18,7 @@ struct NotExportedRow {
 struct RunFolder {
   std::string path;
   std::string run_json;  // as it was written; "{}" if there is none
-  std::string verb, backend, device, version, contract_hash, started, ended, machine, command;
+  std::string verb, backend, backend_version, device, version, contract_hash, started, ended, machine;
   std::vector<std::string> loosened;  // Contract fields looser than the floor
   uint64_t seed = 0;
   std::vector<Record> records;

@@ -10,11 +10,6 @@
 
 namespace assay::sweeps {
 
-// A row of not_exported.csv: counted as skip_environment in totals; it has no Record.
-struct NotExported {
-  std::string id, kind, model, attention, reason;
-};
-
 struct Source {
   std::vector<Case> cases;
   std::vector<NotExported> not_exported;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/case/case.h"
+
 namespace assay {
 
 struct RunOptions {
@@ -36,6 +38,7 @@ struct RunOptions {
   std::string cache_dir;  // "": $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay, ~/.cache/assay
   bool all_nodes = false;
   bool quiet = false;
+  std::vector<NotExported> not_exported;  // of a catalogue: counted as skipped, kept in run.json
 
   int steady_repeats = 1;       // timed executions after the first; they are also the check of repeatability
   int64_t failure_mib = 64;     // tensors saved under failures/ID/, a case

@@ -62,6 +62,7 @@ class Run {
     RunFolder folder(options_.out, options_.resume);
     folder_ = &folder;
     summary_.out = options_.out;
+    summary_.not_exported = static_cast<int64_t>(options_.not_exported.size());
     resume();
     folder.write_run_json(run_json(options_, circumstances_));
     report(nullptr);

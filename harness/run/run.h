@@ -21,6 +21,7 @@ using ProgressCallback = std::function<void(const Progress&)>;  // called under 
 
 struct RunSummary {
   int64_t passed = 0, failed = 0, skipped = 0;  // records, not weighted
+  int64_t not_exported = 0;  // models without a record, counted as skipped in the last line
   bool infrastructure_error = false;
   bool write_failed = false;  // results could no longer be written; what was recorded is kept
   std::string write_error;

@@ -62,6 +62,14 @@ std::string utc_now() {
 }
 
 std::string run_json(const RunOptions& options, const RunCircumstances& c) {
+  Json not_exported = Json::array();
+  for (const NotExported& row : options.not_exported) {
+    not_exported.push_back({{"id", row.id},
+                            {"kind", row.kind},
+                            {"model", row.model},
+                            {"attention", row.attention},
+                            {"reason", row.reason}});
+  }
   const Json json{
       {"schema", 1},
       {"version", assay_version()},
@@ -84,6 +92,7 @@ std::string run_json(const RunOptions& options, const RunCircumstances& c) {
       {"contract_hash", c.contract.hash()},
       {"loosened", c.loosened},
       {"planned", c.planned},
+      {"not_exported", std::move(not_exported)},
       {"start", c.start},
       {"end", c.end.empty() ? Json(nullptr) : Json(c.end)},
   };

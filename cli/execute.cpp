@@ -1,0 +1,49 @@
+#include "cli/execute.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include "cli/files.h"
+#include "cli/progress.h"
+#include "core/error.h"
+#include "harness/run/run.h"
+#include "reports/html.h"
+#include "reports/run_folder.h"
+
+namespace assay::cli {
+namespace {
+
+void stop_on_signal(int) { request_stop(); }
+
+}  // namespace
+
+int execute(const RunOptions& options, std::vector<Case> cases) {
+  struct sigaction action {};
+  action.sa_handler = stop_on_signal;
+  action.sa_flags = SA_RESETHAND;  // a second signal ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+
+  const RunSummary summary = run_cases(options, std::move(cases), make_progress(options.quiet));
+  int status = summary.exit_status();
+  if (!summary.write_failed) {
+    try {
+      const std::string page = summary.out + "/report.html";
+      write_file(page, reports::html({reports::load_run_folder(summary.out)}));
+      if (!options.quiet) std::printf("report: %s\n", page.c_str());
+    } catch (const Error& error) {
+      std::fprintf(stderr, "assay: %s\n", error.what());
+      status = 4;
+    }
+  } else {
+    std::fprintf(stderr, "assay: %s\n", summary.write_error.c_str());
+  }
+  if (summary.interrupted) {
+    std::fprintf(stderr, "assay: interrupted; go on with --out %s --resume\n", summary.out.c_str());
+  }
+  std::printf("%s\n", summary.last_line().c_str());
+  if (std::fflush(stdout) != 0) return 4;
+  return status;
+}
+
+}  // namespace assay::cli

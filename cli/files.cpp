@@ -1,0 +1,31 @@
+#include "cli/files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace assay::cli {
+
+void write_file(const std::string& path, std::string_view text) {
+  const std::filesystem::path target(path);
+  std::error_code problem;
+  if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), problem);
+  const std::string temporary = path + ".part";
+  {
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    file.flush();
+    if (!file) {
+      const std::string why = std::strerror(errno);
+      std::filesystem::remove(temporary, problem);
+      throw Error(ErrorCode::io, path + ": cannot be written: " + why);
+    }
+  }
+  std::filesystem::rename(temporary, target, problem);
+  if (problem) throw Error(ErrorCode::io, path + ": cannot be written: " + problem.message());
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,13 @@
+// Files that the program writes for its user.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace assay::cli {
+
+// Through a temporary file beside it, then renamed, so that a reader never sees half. Throws Error{io} naming
+// the path.
+void write_file(const std::string& path, std::string_view text);
+
+}  // namespace assay::cli

@@ -1,0 +1,53 @@
+// assay sweep: many models.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/execute.h"
+#include "cli/run_flags.h"
+#include "cli/verb.h"
+#include "core/error.h"
+#include "sweeps/sources.h"
+
+namespace assay::cli {
+namespace {
+
+sweeps::Source source_of(const std::string& what) {
+  if (what.starts_with("generated:")) {
+    throw Error(ErrorCode::unsupported, "sweep " + what +
+                                            ": generated configurations are not built in this version; "
+                                            "give a catalogue (.csv) or a folder of .pt2 files");
+  }
+  if (!std::filesystem::exists(what)) {
+    throw Error(ErrorCode::io,
+                what + ": does not exist; expected a catalogue (.csv) or a folder of .pt2 files");
+  }
+  if (std::filesystem::is_directory(what)) return {sweeps::read_model_folder(what), {}};
+  if (what.ends_with(".jsonl")) {
+    throw Error(ErrorCode::unsupported,
+                what +
+                    ": configurations are not built in this version; give a catalogue (.csv) or a "
+                    "folder of .pt2 files");
+  }
+  return sweeps::read_catalogue(what);
+}
+
+}  // namespace
+
+void register_sweep(VerbTable& table) {
+  table.add(
+      {"sweep", "judge every model of a catalogue or folder on a backend",
+       [](CLI::App& command) -> std::function<int()> {
+         auto flags = add_run_flags(command);
+         auto what = std::make_shared<std::string>();
+         command.add_option("CATALOGUE", *what, "catalogue (.csv), or folder of .pt2 files")->required();
+         return [flags, what] {
+           RunOptions options = checked(*flags, "sweep", {*what});
+           sweeps::Source source = source_of(*what);
+           options.not_exported = std::move(source.not_exported);
+           return execute(options, std::move(source.cases));
+         };
+       }});
+}
+
+}  // namespace assay::cli
