@@ -9,6 +9,9 @@
 namespace assay {
 namespace {
 
+// Sums of a few sizes and products with small factors stay within int64_t.
+constexpr int64_t kMaxSize = int64_t{1} << 48;
+
 const Schema* schema_of(const std::string& op) {
   const Schema* schema = find_schema(op);
   if (schema == nullptr) {
@@ -177,6 +180,11 @@ void OpCall::resolve(const std::vector<NamedArgument>& given) {
         throw Error(ErrorCode::unsupported,
                     fmt::format("{}: an input has shape {}, whose symbolic sizes were not specialised", op_,
                                 to_string(meta.shape)));
+      }
+      if (size > kMaxSize) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("{}: an input has shape {}; no size may pass 2^48", op_, to_string(meta.shape)));
       }
     }
   }

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -123,6 +126,146 @@ TEST(Shapes, AgreeWithPyTorch) {
   }
   EXPECT_GT(accepted, 800u);
   EXPECT_EQ(stricter.size(), kStricter.size()) << "an entry of kStricter is no longer needed";
+}
+
+struct Sentence {
+  const char* call;  // ["op", {arguments}]
+  const char* says;
+};
+TEST(Shapes, SayWhatIsWrongAndWhatItMustBe) {
+  const Sentence cases[] = {
+      {R"(["mm.default", {"self": "@f32[2,3]", "mat2": "@f32[4,5]"}])",
+       "aten::mm.default: mat2 has shape [4, 5]; its first size must equal the last size of self, 3"},
+      {R"(["mm.default", {"self": "@f32[2,3]", "mat2": "@f64[3,5]"}])",
+       "aten::mm.default: mat2 has dtype f64; it must equal the dtype of self, f32"},
+      {R"(["mm.default", {"self": "@f32[2,3]", "mat2": "@f32[3]"}])",
+       "aten::mm.default: mat2 has shape [3]; it must have 2 dims"},
+      {R"(["add.Tensor", {"self": "@f32[2,3]", "other": "@f32[2,4]"}])",
+       "aten::add.Tensor: shapes [2, 3] and [2, 4] cannot be broadcast: sizes 3 and 4 at dim -1 differ and "
+       "neither is 1"},
+      {R"(["_softmax.default", {"self": "@f32[2,3]", "dim": 2, "half_to_float": false}])",
+       "aten::_softmax.default: dim 2 is out of range; it must be within [-2, 1] for a tensor of rank 2"},
+      {R"(["embedding.default", {"weight": "@f32[2,3]", "indices": "@f32[2]"}])",
+       "aten::embedding.default: indices has dtype f32; an index must be i64 or i32"},
+      {R"(["view.default", {"self": "@f32[2,3]", "size": [4, -1]}])",
+       "aten::view.default: a tensor of shape [2, 3] (6 elements) cannot be viewed as [4, -1]"},
+      {R"(["mean.dim", {"self": "@i64[2,3]", "dim": [0]}])",
+       "aten::mean.dim: self has dtype i64; it must be a float dtype or a complex dtype"},
+      {R"(["topk.default", {"self": "@f32[2,3]", "k": 4}])",
+       "aten::topk.default: k is 4; it must be within [0, 3], the size of dim 1"},
+      {R"(["relu.default", {}])",
+       "aten::relu.default: argument self is missing; the schema is aten::relu(Tensor self) -> Tensor"},
+      {R"(["relu.default", {"self": 1.5}])", "aten::relu.default: argument self must be Tensor"},
+      {R"(["relu.default", {"self": "@f32[2]", "inplace": true}])",
+       "aten::relu.default: there is no argument inplace"},
+      {R"(["full.default", {"size": [4611686018427387904, 4], "fill_value": 0}])",
+       "aten::full.default: the result would have shape [4611686018427387904, 4], which is too large"},
+  };
+  for (const Sentence& sentence : cases) {
+    const Json entry = Json::parse(sentence.call);
+    try {
+      run("aten::" + entry[0].get<std::string>(), entry[1]);
+      ADD_FAILURE() << "accepted: " << sentence.call;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(sentence.says));
+    }
+  }
+}
+
+TEST(Shapes, EverySchemaHasARule) {
+  std::vector<std::string> missing;
+  for (const Schema& schema : all_schemas()) {
+    if (shape_rules().find(schema.full_name()) == nullptr) missing.push_back(schema.full_name());
+  }
+  // Point-to-point batches: their results depend on the list of operations and on the peers.
+  EXPECT_EQ(missing, std::vector<std::string>{"_c10d_functional::batch_p2p_ops.default"});
+}
+
+TEST(Shapes, SizesThatDependOnDataAreUnknown) {
+  const OpCall nonzero("aten::nonzero.default", {{DType::f32, {2, 3}}}, {{"self", ValueArg{0}}});
+  EXPECT_FALSE(infer(nonzero).has_value());
+  const OpCall masked("aten::index.Tensor", {{DType::f32, {2, 3}}, {DType::boolean, {2}}},
+                      {{"self", ValueArg{0}}, {"indices", ValueListArg{{1}}}});
+  EXPECT_FALSE(infer(masked).has_value());
+}
+
+// Replaces one number or size of a legal call by an extreme one.
+void make_hostile(Json& json, std::mt19937& random) {
+  static constexpr int64_t kExtremes[] = {std::numeric_limits<int64_t>::min(),
+                                          std::numeric_limits<int64_t>::max(),
+                                          int64_t{1} << 40,
+                                          -(int64_t{1} << 40),
+                                          int64_t{1} << 61,
+                                          -1,
+                                          0,
+                                          3};
+  std::vector<Json*> places;
+  const std::function<void(Json&)> collect = [&](Json& at) {
+    if (at.is_structured()) {
+      for (Json& child : at) collect(child);
+    } else if (at.is_number() || is_tensor(at)) {
+      places.push_back(&at);
+    }
+  };
+  collect(json);
+  if (places.empty()) return;
+  Json& place = *places[random() % places.size()];
+  const int64_t extreme = kExtremes[random() % std::size(kExtremes)];
+  if (place.is_number_float()) {
+    static constexpr double kFloats[] = {std::numeric_limits<double>::quiet_NaN(),
+                                         std::numeric_limits<double>::infinity(), -1e300, 1e300, 0};
+    place = kFloats[random() % std::size(kFloats)];
+  } else if (place.is_number()) {
+    place = extreme;
+  } else {
+    std::string text = place.get<std::string>();
+    const std::string size = std::to_string(extreme < 0 ? 0 : extreme);
+    switch (random() % 3) {
+      case 0:
+        text = text.substr(0, text.find('[')) + "[" + size + "]";
+        break;
+      case 1:
+        text = text.substr(0, text.size() - 1) + (text.ends_with("[]") ? "" : ",") + size + "]";
+        break;
+      default:
+        text = "@" + std::string(random() % 2 == 0 ? "i64" : "c128") + text.substr(text.find('['));
+    }
+    place = text;
+  }
+}
+
+TEST(Shapes, HostileArgumentsAreRefusedOrHarmless) {
+  std::ifstream file(ASSAY_SOURCE_DIR "/core/opset/testdata/shape_calls.json");
+  const Json calls = Json::parse(file);
+  std::mt19937 random(7);
+  for (const Json& entry : calls) {
+    const std::string op = "aten::" + entry.at(0).get<std::string>();
+    for (int i = 0; i < 20; ++i) {
+      Json arguments = entry.at(1);
+      make_hostile(arguments, random);
+      if (i % 4 == 0) make_hostile(arguments, random);
+      try {
+        run(op, arguments);
+      } catch (const Error& error) {
+        EXPECT_NE(error.code(), ErrorCode::internal) << op << arguments.dump() << error.what();
+      }
+    }
+  }
+}
+
+TEST(Shapes, ResultType) {
+  const Scalar one{Scalar::Kind::integer, 1, 1};
+  const Scalar half{Scalar::Kind::floating, 0, 0.5};
+  const Scalar truth{Scalar::Kind::boolean, 1, 1};
+  EXPECT_EQ(result_type({{DType::bf16, {2}}}, {half}), DType::bf16);
+  EXPECT_EQ(result_type({{DType::i8, {2}}}, {one}), DType::i8);
+  EXPECT_EQ(result_type({{DType::i8, {2}}}, {half}), DType::f32);
+  EXPECT_EQ(result_type({{DType::boolean, {2}}}, {one}), DType::i64);
+  EXPECT_EQ(result_type({{DType::boolean, {2}}}, {truth}), DType::boolean);
+  EXPECT_EQ(result_type({{DType::f16, {2}}, {DType::f64, {}}}, {}), DType::f16);
+  EXPECT_EQ(result_type({{DType::i32, {2}}, {DType::f16, {}}}, {half}), DType::f16);
+  EXPECT_EQ(result_type({{DType::f64, {2}}, {DType::c64, {}}}, {}), DType::c128);
+  EXPECT_EQ(result_type({}, {half}), DType::f32);
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ Metas pieces(const TensorMeta& self, int64_t dim, const std::vector<int64_t>& si
   return out;
 }
 
-constexpr int64_t kMaxPieces = 1 << 20;
+constexpr int64_t kMaxPieces = 1 << 16;
 
 Metas split_with_sizes(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
