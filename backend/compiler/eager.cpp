@@ -1,0 +1,84 @@
+#include "backend/compiler/eager.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/opset/shapes.h"
+
+namespace assay::backend {
+namespace {
+
+void check_dtype(const OpCall& call, const TensorMeta& meta) {
+  if (meta.dtype == DType::f64) {
+    throw Unsupported(ASSAY_REASON_FLOAT64, call.op() + ": the device has no float64");
+  }
+  if (is_complex(meta.dtype)) {
+    throw Unsupported(ASSAY_REASON_COMPLEX, call.op() + ": the device has no complex numbers");
+  }
+}
+
+std::string described(const TensorMeta& meta) {
+  return std::string(name_of(meta.dtype)) + " " + assay::to_string(meta.shape);
+}
+
+void check_outputs(const OpCall& call) {
+  const auto inferred = infer(call);
+  for (const TensorMeta& meta : call.outputs()) {
+    if (std::any_of(meta.shape.begin(), meta.shape.end(), [](int64_t s) { return s < 0; })) {
+      throw Unsupported(ASSAY_REASON_DYNAMIC_SHAPE, call.op() + ": the result's shape depends on data");
+    }
+  }
+  if (!inferred) return;
+  if (inferred->size() != call.outputs().size()) {
+    throw Error(ErrorCode::invalid_argument,
+                call.op() + ": the node declares " + std::to_string(call.outputs().size()) +
+                    " results, the operator gives " + std::to_string(inferred->size()));
+  }
+  for (std::size_t i = 0; i < inferred->size(); ++i) {
+    if (!((*inferred)[i] == call.outputs()[i])) {
+      throw Error(ErrorCode::invalid_argument, call.op() + ": result " + std::to_string(i) + " is declared " +
+                                                   described(call.outputs()[i]) + ", the operator gives " +
+                                                   described((*inferred)[i]));
+    }
+  }
+}
+
+Native native_of(const Program& program) {
+  const bool gpsimd =
+      std::any_of(program.instructions.begin(), program.instructions.end(), [](const Instruction& i) {
+        return i.engine == Engine::gpsimd && !is_dma(i.opcode) && i.opcode != Opcode::semaphore_wait;
+      });
+  return gpsimd ? Native::gpsimd : Native::engines;
+}
+
+}  // namespace
+
+CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const CompileOptions& options) {
+  check_outputs(call);
+  const Kernel* kernel = kernels().find(call.op());
+  if (kernel == nullptr) {
+    throw Unsupported(ASSAY_REASON_OPERATOR, call.op() + ": the device has no kernel for this operator");
+  }
+  for (const TensorMeta& meta : call.inputs()) check_dtype(call, meta);
+  for (const TensorMeta& meta : call.outputs()) check_dtype(call, meta);
+
+  ProgramBuilder builder(core);
+  builder.set_node(call.node_name().empty() ? call.op() : call.node_name());
+  KernelContext context{call, builder, options, {}, {}};
+  for (std::size_t i = 0; i < call.inputs().size(); ++i) {
+    const TensorMeta& meta = call.inputs()[i];
+    context.inputs.push_back(
+        builder.input("input" + std::to_string(i), meta.dtype, element_count(meta.shape)));
+  }
+  for (std::size_t i = 0; i < call.outputs().size(); ++i) {
+    const TensorMeta& meta = call.outputs()[i];
+    context.outputs.push_back(
+        builder.output("output" + std::to_string(i), meta.dtype, element_count(meta.shape)));
+  }
+  (*kernel)(context);
+  CompiledCall out{builder.finish(), Native::engines};
+  out.native = native_of(out.program);
+  return out;
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,35 @@
+// What can be set on a simulated device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "backend/device/device.h"
+#include "backend/simulator/simulator.h"
+
+namespace assay::backend {
+
+// Options that change the Programs that are written.
+struct CompileOptions {
+  // auto_cast=matmult: f32 operands of the Tensor engine are rounded to this first; unset: none.
+  std::optional<DType> matmult_cast;
+  // Kernels bring arguments into the range of the activation tables. Off with the quirk activation_range,
+  // which is to show what a kernel that trusts the tables computes.
+  bool range_reduction = true;
+  bool operator==(const CompileOptions&) const = default;
+};
+
+struct DeviceOptions {
+  Generation target = Generation::trn2;
+  CompileOptions compile;
+  SimulatorOptions simulator;
+};
+
+// `target` is "" (trn2) or what parse_target takes. Throws Error{invalid_argument} that names the option and
+// what it can be.
+DeviceOptions parse_options(const std::string& target, const std::map<std::string, std::string>& options,
+                            uint64_t seed);
+
+}  // namespace assay::backend

@@ -1,0 +1,74 @@
+// mm, bmm, addmm, baddbmm.
+#include "backend/kernels/gemm.h"
+
+namespace assay::backend {
+namespace {
+
+Epilogue rounded(KernelContext& ctx) {
+  return [&ctx](const ProductTile& t) { ctx.b.tensor_copy(t.out, t.sum); };
+}
+
+// beta * self + alpha * product; with beta 0 `self` is not read.
+Epilogue added(KernelContext& ctx, const View& self, const Scalar& alpha, const Scalar& beta) {
+  const auto a = static_cast<float>(alpha.as_double()), b = static_cast<float>(beta.as_double());
+  return [&ctx, self, a, b](const ProductTile& t) {
+    if (b == 0) {
+      ctx.b.tensor_scalar(t.out, t.sum, AluOp::multiply, a);
+      return;
+    }
+    const int64_t columns = t.out.sizes[0];
+    const AccessPattern bias = ctx.b.sbuf(self.dtype, t.out.partitions, {columns});
+    ctx.b.dma_copy(
+        bias, hbm_tile(self.dtype, self.tensor, self.offset + t.m0 * self.strides[0] + t.n0 * self.strides[1],
+                       t.out.partitions, self.strides[0], {columns}, {self.strides[1]}));
+    if (a == 1 && b == 1) {
+      ctx.b.tensor_tensor(t.out, t.sum, bias, AluOp::add);
+      return;
+    }
+    const AccessPattern scaled = ctx.b.sbuf(DType::f32, t.out.partitions, {columns});
+    ctx.b.tensor_scalar(scaled, bias, AluOp::multiply, b);
+    ctx.b.scalar_tensor_tensor(t.out, t.sum, AluOp::multiply, a, AluOp::add, scaled);
+  };
+}
+
+void mm(KernelContext& ctx) {
+  require_matmul_dtype(ctx, ctx.output().dtype);
+  gemm(ctx, ctx.input("self"), ctx.input("mat2"), ctx.output(), rounded(ctx));
+}
+
+void bmm(KernelContext& ctx) {
+  require_matmul_dtype(ctx, ctx.output().dtype);
+  const View a = ctx.input("self"), b = ctx.input("mat2"), out = ctx.output();
+  for (int64_t i = 0; i < out.shape[0]; ++i) {
+    gemm(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i), rounded(ctx));
+  }
+}
+
+void addmm(KernelContext& ctx) {
+  require_matmul_dtype(ctx, ctx.output().dtype);
+  const View out = ctx.output();
+  gemm(ctx, ctx.input("mat1"), ctx.input("mat2"), out,
+       added(ctx, ctx.input("self").broadcast_to(out.shape), ctx.call.scalar("alpha"),
+             ctx.call.scalar("beta")));
+}
+
+void baddbmm(KernelContext& ctx) {
+  require_matmul_dtype(ctx, ctx.output().dtype);
+  const View a = ctx.input("batch1"), b = ctx.input("batch2"), out = ctx.output();
+  const View self = ctx.input("self").broadcast_to(out.shape);
+  for (int64_t i = 0; i < out.shape[0]; ++i) {
+    gemm(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i),
+         added(ctx, self.selected(0, i), ctx.call.scalar("alpha"), ctx.call.scalar("beta")));
+  }
+}
+
+}  // namespace
+
+void register_matmul(KernelTable& table) {
+  table.add("aten::mm.default", mm);
+  table.add("aten::bmm.default", bmm);
+  table.add("aten::addmm.default", addmm);
+  table.add("aten::baddbmm.default", baddbmm);
+}
+
+}  // namespace assay::backend

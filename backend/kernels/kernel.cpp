@@ -1,0 +1,49 @@
+#include "backend/kernels/kernel.h"
+
+#include "core/error.h"
+
+namespace assay::backend {
+
+View KernelContext::input(int i) const {
+  const TensorMeta& meta = call.input(i);
+  return contiguous_view(inputs.at(static_cast<std::size_t>(i)), meta.dtype, meta.shape);
+}
+
+View KernelContext::output(int i) const {
+  const TensorMeta& meta = call.output(i);
+  return contiguous_view(outputs.at(static_cast<std::size_t>(i)), meta.dtype, meta.shape);
+}
+
+void KernelContext::unsupported(assay_reason reason, const std::string& sentence) const {
+  throw Unsupported(reason, call.op() + ": " + sentence);
+}
+
+void KernelTable::add(const std::string& full_name, Kernel kernel) {
+  if (!kernels_.emplace(full_name, std::move(kernel)).second) {
+    throw Error(ErrorCode::internal, "two kernels for " + full_name);
+  }
+}
+
+const Kernel* KernelTable::find(std::string_view full_name) const {
+  const auto it = kernels_.find(full_name);
+  return it == kernels_.end() ? nullptr : &it->second;
+}
+
+std::vector<std::string> KernelTable::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, kernel] : kernels_) out.push_back(name);
+  return out;
+}
+
+void register_kernels(KernelTable& table);  // generated
+
+const KernelTable& kernels() {
+  static const KernelTable table = [] {
+    KernelTable out;
+    register_kernels(out);
+    return out;
+  }();
+  return table;
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,144 @@
+#include "backend/kernels/tiles.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace assay::backend {
+namespace {
+
+// 8- and 16-bit integers and bools are exact in fp32, so any engine may read and write them.
+bool is_narrow(DType dtype) { return size_of(dtype) <= 2; }
+
+// Elements of one HBM-to-HBM DMA.
+constexpr int64_t kCopyElements = int64_t{1} << 24;
+
+}  // namespace
+
+DType raw_dtype(DType dtype) {
+  switch (size_of(dtype)) {
+    case 1:
+      return DType::u8;
+    case 2:
+      return DType::i16;
+    case 4:
+      return DType::i32;
+    default:
+      return DType::i64;
+  }
+}
+
+View raw(View view) {
+  view.dtype = raw_dtype(view.dtype);
+  return view;
+}
+
+void for_each_tile(KernelContext& ctx, std::span<const View> views, int64_t max_free,
+                   const std::function<void(const Tile&)>& body) {
+  const IterationSpace space = collapse(views);
+  const ProgramBuilder::Mark mark = ctx.b.mark();
+  bool odd = false;
+  for (const TileBox& box : split_into_tiles(space.sizes, max_free, kDmaRank)) {
+    Tile tile{box.partitions, box.free, {}};
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      tile.hbm.push_back(pattern_of(views[v], space.strides[v], box.box));
+    }
+    body(tile);
+    if (odd) ctx.b.release(mark);
+    odd = !odd;
+  }
+  ctx.b.release(mark);
+}
+
+AccessPattern load(KernelContext& ctx, const AccessPattern& hbm, int partitions, int64_t free) {
+  const AccessPattern tile = ctx.b.sbuf(hbm.dtype, partitions, {free});
+  ctx.b.dma_copy(tile, hbm);
+  return tile;
+}
+
+void convert_into(KernelContext& ctx, const AccessPattern& dst, const AccessPattern& tile) {
+  const DType from = tile.dtype, to = dst.dtype;
+  if (to == DType::boolean && from != DType::boolean) {
+    if (is_float(from)) {
+      ctx.b.tensor_scalar(dst, tile, AluOp::is_ne, 0.0f);
+    } else {
+      ctx.b.tensor_scalar_int(dst, tile, AluOp::is_ne, 0);
+    }
+  } else if ((is_float(from) || is_narrow(from)) && is_float(to)) {
+    ctx.b.tensor_copy(dst, tile);
+  } else {
+    ctx.b.cast(dst, tile);
+  }
+}
+
+AccessPattern converted(KernelContext& ctx, const AccessPattern& tile, DType to) {
+  if (tile.dtype == to) return tile;
+  const AccessPattern out = ctx.b.sbuf(to, tile.partitions, {tile.free_elements()});
+  convert_into(ctx, out, tile);
+  return out;
+}
+
+Operand operand(const KernelContext& ctx, std::string_view argument) {
+  if (ctx.call.is_number(argument)) return {std::nullopt, ctx.call.scalar(argument)};
+  return {ctx.input(argument), {}};
+}
+
+void fill(KernelContext& ctx, const AccessPattern& tile, const Scalar& value) {
+  if (is_float(tile.dtype)) {
+    ctx.b.memset(tile, static_cast<float>(value.as_double()));
+  } else {
+    const int64_t whole = tile.dtype == DType::boolean           ? value.as_double() != 0
+                          : value.kind == Scalar::Kind::floating ? static_cast<int64_t>(value.f)
+                                                                 : value.i;
+    ctx.b.memset_int(tile, whole, size_of(tile.dtype) == 8 ? Engine::gpsimd : Engine::vector);
+  }
+}
+
+void elementwise(KernelContext& ctx, const View& out, std::span<const Operand> operands, DType domain,
+                 const ElementwiseBody& body, const ElementwiseOptions& options) {
+  if (out.count() == 0) return;
+  std::vector<View> views;
+  for (const Operand& o : operands) {
+    if (o.view) views.push_back(o.view->broadcast_to(out.shape));
+  }
+  views.push_back(out);
+  for_each_tile(ctx, views, options.max_free, [&](const Tile& tile) {
+    std::vector<AccessPattern> in;
+    std::size_t v = 0;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Operand& o = operands[k];
+      AccessPattern t;
+      if (o.view) {
+        t = load(ctx, tile.hbm[v++], tile.partitions, tile.free);
+        const bool as_it_is = static_cast<int>(k) == options.as_it_is ||
+                              (is_float(domain) && (is_float(t.dtype) || is_narrow(t.dtype)));
+        if (!as_it_is) t = converted(ctx, t, domain);
+      } else if (options.materialise) {
+        t = ctx.b.sbuf(domain, tile.partitions, {tile.free});
+        fill(ctx, t, o.scalar);
+      }
+      in.push_back(t);
+    }
+    const AccessPattern result = ctx.b.sbuf(out.dtype, tile.partitions, {tile.free});
+    body(in, result);
+    ctx.b.dma_copy(tile.hbm.back(), result);
+  });
+}
+
+void activate(KernelContext& ctx, const AccessPattern& dst, const AccessPattern& src, Activation function) {
+  const AccessPattern bias = ctx.b.sbuf(DType::f32, src.partitions, {1});
+  ctx.b.memset(bias, -0.0f);
+  ctx.b.activation(dst, src, function, {.bias = bias});
+}
+
+void copy(KernelContext& ctx, const View& dst, const View& src) {
+  if (dst.count() == 0) return;
+  const View views[] = {raw(src), raw(dst)};
+  const IterationSpace space = collapse(views);
+  for (const Box& box : split(space.sizes, kCopyElements, kDmaRank)) {
+    ctx.b.dma_copy(pattern_of(views[1], space.strides[1], box), pattern_of(views[0], space.strides[0], box));
+  }
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,279 @@
+// The simulated Trainium as a plug-in: the C functions of assay/backend.h over runtime/device.h.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/plugin.hpp"
+#include "backend/runtime/contract.h"
+#include "backend/runtime/device.h"
+#include "core/error.h"
+
+using assay::plugin::Failure;
+
+struct assay_device {
+  explicit assay_device(const assay::backend::DeviceOptions& options, const assay_node_api* node_api)
+      : device(options), api(node_api) {}
+  assay::backend::Device device;
+  const assay_node_api* api;
+  std::string message;  // of the last `supports`
+  // Reused by every execution: the steady state allocates nothing.
+  std::vector<assay::backend::HbmBinding> inputs, outputs;
+};
+
+struct assay_buffer {
+  assay_device* device;
+  assay::plugin::Meta meta;
+  assay::backend::DeviceBlock block;
+};
+
+struct assay_executable {};
+
+namespace {
+
+using assay::plugin::byte_size;
+using assay::plugin::has;
+using assay::plugin::Meta;
+using assay::plugin::NodeView;
+using assay::plugin::require;
+using assay::plugin::set;
+
+assay::plugin::Handles<assay_device>& devices() {
+  static assay::plugin::Handles<assay_device> handles;
+  return handles;
+}
+assay::plugin::Handles<assay_buffer>& buffers() {
+  static assay::plugin::Handles<assay_buffer> handles;
+  return handles;
+}
+
+assay_device& checked(assay_device* device) { return devices().check(device, "device"); }
+
+assay_buffer& checked(assay_buffer* buffer, const assay_device* device) {
+  assay_buffer& out = buffers().check(buffer, "buffer");
+  if (device != nullptr && out.device != device) {
+    throw Failure(ASSAY_INVALID_ARGUMENT, "the buffer belongs to another device");
+  }
+  return out;
+}
+
+// assay::Error becomes the ABI's code.
+template <class Body>
+assay_error* guarded(Body&& body) noexcept {
+  return assay::plugin::guard([&] {
+    try {
+      body();
+    } catch (const assay::Error& error) {
+      switch (error.code()) {
+        case assay::ErrorCode::invalid_argument:
+        case assay::ErrorCode::malformed_file:
+          throw Failure(ASSAY_INVALID_ARGUMENT, error.what());
+        case assay::ErrorCode::unknown_operator:
+          throw Failure(ASSAY_UNSUPPORTED, error.what(), ASSAY_REASON_OPERATOR);
+        case assay::ErrorCode::unsupported:
+          throw Failure(ASSAY_UNSUPPORTED, error.what(), ASSAY_REASON_DYNAMIC_SHAPE);
+        default:
+          throw Failure(ASSAY_INTERNAL, error.what());
+      }
+    }
+  });
+}
+
+assay_error* create(assay_create_args* args) {
+  return guarded([&] {
+    require(args, &assay_create_args::device, "create");
+    if (args->node_api == nullptr) throw Failure(ASSAY_INVALID_ARGUMENT, "create: no node_api");
+    const std::string target = args->target != nullptr ? args->target : "";
+    const auto options = assay::backend::parse_options(target, assay::plugin::read_options(args), args->seed);
+    auto device = std::make_unique<assay_device>(options, args->node_api);
+    args->device = devices().add(device.get());
+    device.release();
+  });
+}
+
+void destroy(assay_device* device) {
+  if (devices().remove(device)) delete device;
+}
+
+assay_error* describe(assay_device* handle, assay_description* out) {
+  return guarded([&] {
+    assay_device& device = checked(handle);
+    require(out, &assay_description::name, "describe");
+    set(out, &assay_description::name, "trainium");
+    set(out, &assay_description::version, ASSAY_VERSION);
+    set(out, &assay_description::device, device.device.description().c_str());
+    set(out, &assay_description::contract_json, assay::backend::contract_json());
+    set(out, &assay_description::memory_bytes, device.device.memory()->capacity());
+    set(out, &assay_description::simulated, 1);
+    set(out, &assay_description::deterministic, 1);
+  });
+}
+
+assay_error* supports(assay_supports_args* args) {
+  return guarded([&] {
+    require(args, &assay_supports_args::supported, "supports");
+    assay_device& device = checked(args->device);
+    const assay::backend::Device::Support support = device.device.supports(NodeView(device.api, args->node));
+    device.message = support.message;
+    set(args, &assay_supports_args::supported, support.supported ? 1 : 0);
+    set(args, &assay_supports_args::native, support.supported ? static_cast<int32_t>(support.native) : 0);
+    set(args, &assay_supports_args::reason, support.reason);
+    set(args, &assay_supports_args::message, device.message.c_str());
+  });
+}
+
+assay_error* buffer_create(assay_buffer_create_args* args) {
+  return guarded([&] {
+    require(args, &assay_buffer_create_args::buffer, "buffer_create");
+    assay_device& device = checked(args->device);
+    Meta meta = assay::plugin::read_meta(&args->meta);
+    const std::size_t bytes = byte_size(meta);
+    auto buffer = std::unique_ptr<assay_buffer>(
+        new assay_buffer{&device, std::move(meta), {device.device.memory(), bytes}});
+    args->buffer = buffers().add(buffer.get());
+    buffer.release();
+  });
+}
+
+void buffer_destroy(assay_buffer* buffer) {
+  if (buffers().remove(buffer)) delete buffer;
+}
+
+assay_error* buffer_meta(assay_buffer* handle, assay_tensor_meta* out) {
+  return guarded([&] {
+    const assay_buffer& buffer = checked(handle, nullptr);
+    require(out, &assay_tensor_meta::sizes, "buffer_meta");
+    out->dtype = buffer.meta.dtype;
+    out->rank = static_cast<int32_t>(buffer.meta.sizes.size());
+    out->sizes = buffer.meta.sizes.data();
+  });
+}
+
+assay_buffer& copied(assay_copy_args* args, const char* what) {
+  require(args, &assay_copy_args::size, what);
+  assay_buffer& buffer = checked(args->buffer, &checked(args->device));
+  if (args->size != buffer.block.bytes()) {
+    throw Failure(ASSAY_INVALID_ARGUMENT, std::string(what) + ": " + std::to_string(args->size) +
+                                              " bytes for a buffer of " +
+                                              std::to_string(buffer.block.bytes()));
+  }
+  if (args->host == nullptr && args->size != 0) {
+    throw Failure(ASSAY_INVALID_ARGUMENT, std::string(what) + ": null host memory");
+  }
+  return buffer;
+}
+
+assay_error* copy_to_device(assay_copy_args* args) {
+  return guarded([&] {
+    assay_buffer& buffer = copied(args, "copy_to_device");
+    if (args->size != 0) std::memcpy(buffer.block.data(), args->host, args->size);
+    args->device->device.counters().bytes_to_device += args->size;
+  });
+}
+
+assay_error* copy_to_host(assay_copy_args* args) {
+  return guarded([&] {
+    assay_buffer& buffer = copied(args, "copy_to_host");
+    if (args->size != 0) std::memcpy(args->host, buffer.block.data(), args->size);
+    args->device->device.counters().bytes_to_host += args->size;
+  });
+}
+
+// Binds buffers to the node's metas, which they must equal.
+void bind_buffers(assay_device& device, assay_buffer* const* given, std::size_t count, std::size_t wanted,
+                  const char* what, Meta (NodeView::*meta_of)(std::size_t) const, const NodeView& node,
+                  std::vector<assay::backend::HbmBinding>& out) {
+  const auto place = [&](std::size_t i) {
+    return "execute_eager: " + node.op() + ": " + what + " " + std::to_string(i);
+  };
+  if (count != wanted || (count != 0 && given == nullptr)) {
+    throw Failure(ASSAY_INVALID_ARGUMENT, "execute_eager: " + node.op() + " has " + std::to_string(wanted) +
+                                              " " + what + "s, not " + std::to_string(count));
+  }
+  out.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (given[i] == nullptr) throw Failure(ASSAY_INVALID_ARGUMENT, place(i) + " is a null buffer");
+    assay_buffer& buffer = checked(given[i], &device);
+    if (!(buffer.meta == (node.*meta_of)(i))) {
+      throw Failure(ASSAY_INVALID_ARGUMENT, place(i) + ": the buffer's dtype or sizes are not the node's");
+    }
+    out.push_back({buffer.block.data(), buffer.block.bytes()});
+  }
+}
+
+// Outputs never alias inputs or each other.
+void check_distinct(const std::vector<assay::backend::HbmBinding>& inputs,
+                    const std::vector<assay::backend::HbmBinding>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const auto& input : inputs) {
+      if (input.data == outputs[i].data) {
+        throw Failure(ASSAY_INVALID_ARGUMENT, "execute_eager: an output is also an input");
+      }
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (outputs[j].data == outputs[i].data) {
+        throw Failure(ASSAY_INVALID_ARGUMENT, "execute_eager: an output is given twice");
+      }
+    }
+  }
+}
+
+assay_error* execute_eager(assay_eager_args* args) {
+  return guarded([&] {
+    require(args, &assay_eager_args::output_count, "execute_eager");
+    assay_device& device = checked(args->device);
+    const NodeView node(device.api, args->node);
+    bind_buffers(device, args->inputs, args->input_count, node.input_count(), "input", &NodeView::input, node,
+                 device.inputs);
+    bind_buffers(device, args->outputs, args->output_count, node.output_count(), "output", &NodeView::output,
+                 node, device.outputs);
+    check_distinct(device.inputs, device.outputs);
+    device.device.execute(node, device.inputs, device.outputs);
+  });
+}
+
+assay_error* counters(assay_counters* args) {
+  return guarded([&] {
+    require(args, &assay_counters::device, "counters");
+    assay::backend::Device& device = checked(args->device).device;
+    const assay::backend::DeviceCounters& c = device.counters();
+    // There is no clock yet.
+    set(args, &assay_counters::cycles, 0u);
+    set(args, &assay_counters::device_seconds, 0.0);
+    set(args, &assay_counters::instructions, c.instructions);
+    set(args, &assay_counters::peak_bytes, device.memory()->peak());
+    set(args, &assay_counters::compiles, c.compiles);
+    set(args, &assay_counters::memory_hits, c.memory_hits);
+    set(args, &assay_counters::disk_hits, 0u);
+    set(args, &assay_counters::compile_seconds, c.compile_seconds);
+    set(args, &assay_counters::bytes_to_device, c.bytes_to_device);
+    set(args, &assay_counters::bytes_to_host, c.bytes_to_host);
+    set(args, &assay_counters::nodes_executed, c.nodes_executed);
+  });
+}
+
+}  // namespace
+
+extern "C" ASSAY_EXPORT const assay_api* assay_get_api(void) {
+  static const assay_api api = [] {
+    assay_api a{};
+    a.struct_size = sizeof a;
+    a.abi_major = ASSAY_ABI_MAJOR;
+    a.abi_minor = ASSAY_ABI_MINOR;
+    a.error_info = assay::plugin::error_info;
+    a.error_destroy = assay::plugin::error_destroy;
+    a.create = create;
+    a.destroy = destroy;
+    a.describe = describe;
+    a.supports = supports;
+    a.buffer_create = buffer_create;
+    a.buffer_destroy = buffer_destroy;
+    a.buffer_meta = buffer_meta;
+    a.copy_to_device = copy_to_device;
+    a.copy_to_host = copy_to_host;
+    a.execute_eager = execute_eager;
+    a.counters = counters;
+    return a;
+  }();
+  return &api;
+}

@@ -1,0 +1,37 @@
+#include "backend/runtime/contract.h"
+
+namespace assay::backend {
+
+// Later rules override. Sources: "device" is documented behaviour (NKI ISA: fp32 inside, cast on write, round
+// to nearest even), "invented" is Assay's own choice where nothing is public: the real activation tables are
+// piece-wise polynomials of unknown accuracy, the simulated ones are the functions rounded from double.
+const char* contract_json() {
+  static const char text[] = R"json({
+  "name": "trainium (simulated)",
+  "source": "NKI ISA documentation where public; activation tables are invented: correctly rounded",
+  "rules": [
+    {"source": "device: fp32 in all engines and in PSUM, one rounding on write",
+     "accumulator": "f32", "order": "any", "intermediate": "f32", "rounding": "rne"},
+    {"source": "invented: functions rounded from double, then composed as in backend/kernels",
+     "functions": {"*": {"ulp": 1}, "log": {"ulp": 2}, "sin": {"ulp": 2}, "rsqrt": {"ulp": 1},
+                   "sqrt": {"ulp": 0.5}, "div": {"ulp": 0.5}, "reciprocal": {"ulp": 0.5}}},
+    {"source": "device: one fp32 operation and one rounding", "op": "aten::add.Tensor", "correctly_rounded": true},
+    {"op": "aten::sub.Tensor", "correctly_rounded": true},
+    {"op": "aten::mul.Tensor", "correctly_rounded": true},
+    {"op": "aten::div.Tensor", "correctly_rounded": true},
+    {"op": "aten::_to_copy.default", "correctly_rounded": true},
+    {"source": "the Tensor engine is modelled on AVX-512's bf16 dot product, which takes subnormals as zero",
+     "op": "aten::*mm.default", "dtype": "bf16", "ftz_in": true, "ftz_out": true},
+    {"op": "aten::convolution.default", "dtype": "bf16", "ftz_in": true, "ftz_out": true},
+    {"op": "aten::*mm.default", "option": "auto_cast=matmult", "dtype": "f32", "input": "bf16",
+     "products_exact": true, "ftz_in": true, "ftz_out": true},
+    {"op": "aten::convolution.default", "option": "auto_cast=matmult", "dtype": "f32", "input": "bf16",
+     "products_exact": true, "ftz_in": true, "ftz_out": true},
+    {"source": "device: NEURON_RT_STOCHASTIC_ROUNDING_EN", "option": "stochastic_rounding=1",
+     "rounding": "stochastic", "correctly_rounded": false}
+  ]
+})json";
+  return text;
+}
+
+}  // namespace assay::backend

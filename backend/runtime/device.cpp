@@ -1,0 +1,105 @@
+#include "backend/runtime/device.h"
+
+#include <chrono>
+
+#include "backend/runtime/node_call.h"
+#include "core/error.h"
+
+namespace assay::backend {
+namespace {
+
+// Every core has an equal share of its chip's HBM.
+uint64_t memory_of_one_core(Generation generation) {
+  const ChipDescription& c = chip(generation);
+  return static_cast<uint64_t>(c.hbm_bytes.value / c.cores.value);
+}
+
+assay_reason reason_of(ProgramErrorClass error_class) {
+  switch (error_class) {
+    case ProgramErrorClass::dtype:
+      return ASSAY_REASON_DTYPE;
+    case ProgramErrorClass::argument:
+      return ASSAY_REASON_ARGUMENT;
+    case ProgramErrorClass::sbuf_overflow:
+    case ProgramErrorClass::psum_overflow:
+    case ProgramErrorClass::hbm_out_of_memory:
+      return ASSAY_REASON_MEMORY;
+    default:
+      return ASSAY_REASON_SHAPE;
+  }
+}
+
+// ProgramBuilder::finish has validated every Program that runs here.
+SimulatorOptions trusting(SimulatorOptions options) {
+  options.validate = false;
+  return options;
+}
+
+}  // namespace
+
+Device::Device(const DeviceOptions& options)
+    : options_(options),
+      core_(backend::core(options.target)),
+      memory_(std::make_shared<DeviceMemory>(memory_of_one_core(options.target))),
+      description_(std::string(core_.name) + ", 1 " + core_.core_version + " (simulated)"),
+      simulator_(core_, trusting(options.simulator)) {}
+
+CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) {
+  const auto start = std::chrono::steady_clock::now();
+  CompiledCall compiled = compile_call(read_call(node), core_, options_.compile);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return cache_.insert(key, std::move(compiled), seconds.count());
+}
+
+Device::Support Device::supports(const plugin::NodeView& node) {
+  Support out;
+  try {
+    const std::string_view key = node.json();
+    CacheEntry* entry = cache_.find(key);
+    if (entry == nullptr) entry = &compile(node, key);
+    out.supported = true;
+    out.native = entry->compiled.native;
+  } catch (const Unsupported& error) {
+    out.reason = error.reason();
+    out.message = error.what();
+  } catch (const ProgramError& error) {
+    out.reason = reason_of(error.error_class());
+    out.message = error.what();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unknown_operator) throw;
+    out.reason = ASSAY_REASON_OPERATOR;
+    out.message = error.what();
+  }
+  return out;
+}
+
+void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
+                     std::span<const HbmBinding> outputs) {
+  const std::string_view key = node.json();
+  CacheEntry* entry = cache_.find(key);
+  try {
+    if (entry == nullptr) entry = &compile(node, key);
+  } catch (const Unsupported& error) {
+    throw plugin::Failure(ASSAY_UNSUPPORTED, error.what(), error.reason());
+  } catch (const ProgramError& error) {
+    throw plugin::Failure(ASSAY_COMPILE_ERROR, error.what(), reason_of(error.error_class()));
+  }
+  if (entry->executed) {
+    ++counters_.memory_hits;
+  } else {
+    entry->executed = true;
+    ++counters_.compiles;
+    counters_.compile_seconds += entry->compile_seconds;
+  }
+  const Program& program = entry->compiled.program;
+  memory_->touch(static_cast<uint64_t>(program.scratch_bytes()));
+  try {
+    counters_.instructions += simulator_.run(program, inputs, outputs).instructions;
+  } catch (const Trap& trap) {
+    throw plugin::Failure(ASSAY_EXECUTION_ERROR, "node " + node.name() + " (" + node.op() + "): " +
+                                                     std::string(name_of(trap.kind())) + ": " + trap.what());
+  }
+  ++counters_.nodes_executed;
+}
+
+}  // namespace assay::backend

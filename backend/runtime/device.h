@@ -1,0 +1,59 @@
+// One simulated device: memory, Programs, the simulator and the counters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/plugin.hpp"
+#include "backend/runtime/memory.h"
+#include "backend/runtime/program_cache.h"
+
+namespace assay::backend {
+
+struct DeviceCounters {
+  uint64_t instructions = 0, nodes_executed = 0, compiles = 0, memory_hits = 0;
+  uint64_t bytes_to_device = 0, bytes_to_host = 0;
+  double compile_seconds = 0;
+};
+
+class Device {
+ public:
+  explicit Device(const DeviceOptions& options);
+
+  const CoreDescription& core() const { return core_; }
+  const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
+  const std::string& description() const { return description_; }
+  DeviceCounters& counters() { return counters_; }
+
+  struct Support {
+    bool supported = false;
+    Native native = Native::engines;
+    assay_reason reason = ASSAY_REASON_NONE;
+    std::string message;
+  };
+  // Exact: the Program is written (and kept for execute). Counts nothing. Throws Error and plugin::Failure
+  // for nodes that are no legal calls.
+  Support supports(const plugin::NodeView& node);
+
+  // Runs one node on bound memory; sizes are those of the node's metas. Throws plugin::Failure, Error.
+  void execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
+               std::span<const HbmBinding> outputs);
+
+ private:
+  CacheEntry& compile(const plugin::NodeView& node, std::string_view key);
+
+  DeviceOptions options_;
+  const CoreDescription& core_;
+  std::shared_ptr<DeviceMemory> memory_;
+  std::string description_;
+  FunctionalSimulator simulator_;
+  ProgramCache cache_;
+  DeviceCounters counters_;
+};
+
+}  // namespace assay::backend

@@ -1,0 +1,36 @@
+// Programs of operator calls, compiled once each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "backend/compiler/eager.h"
+
+namespace assay::backend {
+
+struct CacheEntry {
+  CompiledCall compiled;
+  double compile_seconds = 0;
+  bool executed = false;  // a Program that only `supports` asked for does not count as compiled yet
+};
+
+class ProgramCache {
+ public:
+  // nullptr if the key is new.
+  CacheEntry* find(std::string_view key);
+  CacheEntry& insert(std::string_view key, CompiledCall compiled, double seconds);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, std::unique_ptr<CacheEntry>, Hash, std::equal_to<>> entries_;
+};
+
+}  // namespace assay::backend
