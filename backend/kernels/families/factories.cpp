@@ -20,7 +20,7 @@ Kernel filled(const char* argument) {
   return [argument](KernelContext& ctx) { constant(ctx, ctx.call.scalar(argument)); };
 }
 
-Kernel filled(int64_t value) {
+Kernel filled_with(int64_t value) {
   return [value](KernelContext& ctx) {
     constant(ctx, Scalar{Scalar::Kind::integer, value, static_cast<double>(value)});
   };
@@ -69,10 +69,10 @@ void register_factories(KernelTable& table) {
   table.add("aten::full_like.default", filled("fill_value"));
   table.add("aten::fill.Scalar", filled("value"));
   table.add("aten::scalar_tensor.default", filled("s"));
-  table.add("aten::zeros.default", filled(0));
-  table.add("aten::zeros_like.default", filled(0));
-  table.add("aten::ones.default", filled(1));
-  table.add("aten::ones_like.default", filled(1));
+  table.add("aten::zeros.default", filled_with(0));
+  table.add("aten::zeros_like.default", filled_with(0));
+  table.add("aten::ones.default", filled_with(1));
+  table.add("aten::ones_like.default", filled_with(1));
   table.add("aten::arange.start_step", arange);
   table.add("aten::_to_copy.default", cast);
   table.add("aten::to.dtype", cast);
