@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "harness/ledger/metadata.h"
+#include "harness/mutant/mutant.h"
 #include "reference/evaluate.h"
 
 namespace assay {
@@ -291,6 +292,20 @@ void DeviceRun::host_scalar(int i, HostScalars& scalars) {
   ledger_.host_scalar();
 }
 
+void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& inputs,
+                      const std::vector<BufferPtr>& outputs) {
+  if (request_.mutant.empty()) return;
+  const OpCall call = call_of(graph_, handle.node());
+  const auto read = [](const std::vector<BufferPtr>& buffers) {
+    std::vector<Tensor> tensors;
+    for (const BufferPtr& buffer : buffers) tensors.push_back(buffer->read(buffer->meta()));
+    return tensors;
+  };
+  std::vector<Tensor> tensors = read(outputs);
+  if (!plant_mutant(request_.mutant, call, read(inputs), tensors)) return;
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k]->write(tensors[k]);
+}
+
 void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
   std::vector<BufferPtr> inputs;
   for (const ValueId id : handle.input_values()) inputs.push_back(on_device(id));
@@ -308,6 +323,11 @@ void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
       set_meta(id, metas[k]);
     }
     slot(id) = Slot{outputs[k], Tensor(), "", ""};
+  }
+  if (!request_.mutant.empty()) {
+    stopwatch_.stop();
+    plant(handle, inputs, outputs);
+    stopwatch_.start();
   }
   if (plan_[static_cast<std::size_t>(i)].metadata) {
     ledger_.metadata_node();

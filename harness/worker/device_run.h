@@ -84,6 +84,9 @@ class DeviceRun {
   void host_scalar(int i, HostScalars& scalars);
   void run_on_device(int i, const NodeHandle& handle);
   void run_on_host(int i, const Node& node, const NodeSupport& support);
+  // Plants the request's mutant, if any and if it applies, in outputs that are on the device. Not timed.
+  void plant(const NodeHandle& handle, const std::vector<BufferPtr>& inputs,
+             const std::vector<BufferPtr>& outputs);
   BufferPtr on_device(ValueId id);
   const Tensor& on_host(ValueId id);
   std::vector<BufferPtr> create_outputs(const std::vector<TensorMeta>& metas);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "harness/mutant/mutant.h"
 #include "harness/worker/device_run.h"
 
 namespace assay {
@@ -85,8 +86,10 @@ class Server {
   }
 
   std::unique_ptr<DeviceRun> start(const RunRequest& request) {
-    if (!request.mutant.empty())
-      throw Error(ErrorCode::unsupported, "this worker cannot plant " + request.mutant);
+    if (!request.mutant.empty() && (find_mutant(request.mutant) == nullptr || request.mode != "eager")) {
+      throw Error(ErrorCode::unsupported,
+                  "cannot plant the defect " + request.mutant + " in mode " + request.mode);
+    }
     Graph graph = request.negative ? graph_from_json_unchecked(request.graph_json, request.case_id)
                                    : graph_from_json(request.graph_json, request.case_id);
     return make_run(*device_, std::move(graph), request, [this](const char* phase, int node) {
