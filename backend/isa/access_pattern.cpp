@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace assay::backend {
 namespace {
@@ -63,6 +64,23 @@ AccessPattern::Extent AccessPattern::extent() const {
   if (space == Space::hbm) add(partitions, partition_stride);
   const int64_t bytes = element_bytes(*this);
   return {offset + low * bytes, offset + (high + 1) * bytes};
+}
+
+bool AccessPattern::is_dense() const {
+  std::array<std::pair<int64_t, int64_t>, kMaxRank + 1> dims;  // |stride|, size
+  std::size_t n = 0;
+  const auto add = [&](int64_t size, int64_t stride) {
+    if (size != 1 && stride != 0) dims[n++] = {stride < 0 ? -stride : stride, size};
+  };
+  for (std::size_t k = 0; k < rank; ++k) add(sizes[k], strides[k]);
+  if (space == Space::hbm) add(partitions, partition_stride);
+  std::sort(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(n));
+  int64_t reach = 1;  // elements that the smaller strides cover without a hole
+  for (std::size_t k = 0; k < n; ++k) {
+    if (dims[k].first > reach) return false;
+    reach += dims[k].first * (dims[k].second - 1);
+  }
+  return true;
 }
 
 AccessPattern AccessPattern::partition_slice(int start, int count) const {

@@ -45,6 +45,8 @@ struct AccessPattern {
     int64_t begin, end;
   };
   Extent extent() const;
+  // Every byte of extent() is touched.
+  bool is_dense() const;
 
   // Views. Each throws std::out_of_range if the view does not fit this pattern.
   AccessPattern partition_slice(int start, int count) const;

@@ -467,6 +467,9 @@ void Checker::check_dma() const {
     if (op(0).elements() != op(1).elements()) {
       fail(Class::shape, named(1) + " and the destination " + to_string(op(0)) + " differ in elements");
     }
+    if (i_.accumulate && op(0).partitions != op(1).partitions) {
+      fail(Class::shape, "an accumulating DMA needs rows of equal length");
+    }
     return;
   }
   const bool gather = i_.opcode == Opcode::dma_gather;

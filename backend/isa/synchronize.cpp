@@ -52,7 +52,7 @@ Region region_of(const AccessPattern& a, bool write) {
   r.partition_end = a.space == Space::hbm ? 1 : a.partition_start + a.partitions;
   r.write = write;
   const auto element = static_cast<int64_t>(size_of(a.dtype));
-  r.dense = e.end - e.begin == element * (a.space == Space::hbm ? a.elements() : a.free_elements());
+  r.dense = a.is_dense();
   if (a.space == Space::hbm && a.partitions > 1 && a.partition_stride > 0) {
     const AccessPattern::Extent row = a.partition_slice(0, 1).extent();
     const int64_t period = a.partition_stride * element;

@@ -20,7 +20,6 @@ enum class TrapKind : uint8_t {
   uninitialized_psum,
   psum_accumulate,      // accumulating onto what no matmul has written
   index_out_of_bounds,  // indirect access
-  out_of_range,         // an address outside of its memory
   deadlock,             // no instruction can proceed
 };
 std::string_view name_of(TrapKind kind);
@@ -45,10 +44,11 @@ struct Quirks {
   bool integers_through_fp32 = false;  // GpSimd's and DMA's integer arithmetic rounds to 24 bits
   bool activation_range = false;       // activations outside of their valid range give invalid results
   bool non_ocp_fp8 = false;            // f8e4m3fn is read and written as the non-OCP e4m3
-  bool matmul_truncates = false;       // a deliberate defect: PSUM's fp32 is truncated, not rounded, to bf16
+  bool matmul_truncates = false;       // a deliberate defect: tile sums lose their 16 low bits before PSUM
 };
 
-enum class MatmulKernel : uint8_t { automatic, portable, avx512 };
+// What multiplies tiles; all give the same bits. One that this CPU lacks is an Error{unsupported}.
+enum class MatmulKernel : uint8_t { automatic, portable, avx2, avx512 };
 
 struct SimulatorOptions {
   int threads = 0;  // 0: as many as the machine has cores; results do not depend on it
@@ -59,6 +59,9 @@ struct SimulatorOptions {
   // element).
   bool stochastic_rounding = false;
   uint64_t seed = 0;
+  // Validate every Program before running it. Off only where the caller just did: a bad Program is undefined
+  // then.
+  bool validate = true;
   Quirks quirks;
   MatmulKernel matmul = MatmulKernel::automatic;
 };
@@ -84,14 +87,15 @@ class FunctionalSimulator {
   FunctionalSimulator(const FunctionalSimulator&) = delete;
   FunctionalSimulator& operator=(const FunctionalSimulator&) = delete;
 
-  // Runs a validated Program once. `inputs` and `outputs` follow the order of those kinds in
-  // Program::tensors, with exactly their bytes; inputs are not written. SBUF and PSUM count as uninitialised
-  // at the start, scratch HBM as poison. Throws Trap; throws Error{invalid_argument} if bindings do not fit
-  // or the Program is for another target. Running equal Programs again allocates nothing.
+  // Runs a Program once; it is validated first unless SimulatorOptions::validate is off. `inputs` and
+  // `outputs` follow the order of those kinds in Program::tensors, with exactly their bytes; inputs are not
+  // written. SBUF and PSUM count as uninitialised at the start, scratch HBM as poison. Throws Trap; throws
+  // ProgramError if it is not valid for this core; throws Error{invalid_argument} if bindings do not fit or
+  // the Program is for another target. Running equal Programs again allocates nothing.
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
                       std::span<const HbmBinding> outputs);
 
-  // Which kernel nc_matmul uses: "avx512_bf16" or "portable".
+  // Which kernel nc_matmul uses: "avx512_bf16", "avx2_fma" or "portable".
   std::string_view matmul_kernel() const;
 
  private:

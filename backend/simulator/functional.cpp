@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "backend/isa/validate.h"
+#include "backend/simulator/machine.h"
+#include "backend/simulator/schedule.h"
+#include "backend/simulator/simulator.h"
+#include "backend/simulator/tensor_engine.h"
+#include "core/error.h"
+
+namespace assay::backend {
+namespace {
+
+const TileKernel& choose_kernel(MatmulKernel wanted) {
+  const TileKernel* kernel = nullptr;
+  switch (wanted) {
+    case MatmulKernel::automatic:
+      return best_tile_kernel();
+    case MatmulKernel::portable:
+      return portable_tile_kernel();
+    case MatmulKernel::avx2:
+      kernel = avx2_tile_kernel();
+      break;
+    case MatmulKernel::avx512:
+      kernel = avx512_tile_kernel();
+      break;
+  }
+  if (kernel == nullptr) {
+    throw Error(ErrorCode::unsupported, "this CPU lacks the instructions of the requested tile kernel");
+  }
+  return *kernel;
+}
+
+int choose_threads(int wanted) {
+  if (wanted > 0) return std::min(wanted, 64);
+  const unsigned cores = std::thread::hardware_concurrency();
+  return std::clamp(static_cast<int>(cores), 1, 16);
+}
+
+// Operands whose old contents an instruction depends on although it writes them.
+bool reads_destination(const Instruction& i) {
+  switch (i.opcode) {
+    case Opcode::copy_predicated:
+      return true;
+    case Opcode::dma_copy:
+      return i.accumulate;
+    case Opcode::dma_gather:
+      return i.accumulate || i.skip_out_of_bounds;
+    case Opcode::gpsimd:
+      return i.routine == GpSimdRoutine::local_scatter;
+    default:
+      return false;
+  }
+}
+
+bool is_written(const Instruction& i, std::size_t k) {
+  return k == 0 || (i.opcode == Opcode::activation && k == 4) ||
+         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::sort && k == 2);
+}
+
+}  // namespace
+
+std::string_view name_of(TrapKind kind) {
+  switch (kind) {
+    case TrapKind::uninitialized_sbuf:
+      return "uninitialized_sbuf";
+    case TrapKind::uninitialized_psum:
+      return "uninitialized_psum";
+    case TrapKind::psum_accumulate:
+      return "psum_accumulate";
+    case TrapKind::index_out_of_bounds:
+      return "index_out_of_bounds";
+    case TrapKind::deadlock:
+      return "deadlock";
+  }
+  return "invalid";
+}
+
+void Execution::trap(TrapKind kind, const std::string& what) const {
+  const bool has_node = instruction.node >= 0;
+  throw Trap(kind, index,
+             has_node ? program.nodes[static_cast<std::size_t>(instruction.node)] : std::string(),
+             program.describe(index) + " trapped: " + what);
+}
+
+class FunctionalSimulator::Impl {
+ public:
+  Impl(const CoreDescription& core, const SimulatorOptions& options)
+      : machine_(core, options, choose_threads(options.threads)),
+        tensor_engine_(machine_, choose_kernel(options.matmul)) {}
+
+  ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
+                      std::span<const HbmBinding> outputs);
+  std::string_view matmul_kernel() const { return tensor_engine_.kernel().name; }
+
+ private:
+  void bind(const Program& program, std::span<const HbmBinding> inputs, std::span<const HbmBinding> outputs);
+  void step(const Execution& e);
+  void check_reads(const Execution& e);
+  void check_read(const Execution& e, std::size_t k);
+  void mark_writes(const Execution& e);
+  void count(const Execution& e);
+
+  Machine machine_;
+  TensorEngine tensor_engine_;
+  std::vector<std::byte> scratch_hbm_;
+  ByteMask mask_;
+  ExecutionCounts counts_;
+};
+
+void FunctionalSimulator::Impl::bind(const Program& program, std::span<const HbmBinding> inputs,
+                                     std::span<const HbmBinding> outputs) {
+  std::size_t next_input = 0, next_output = 0;
+  int64_t scratch = 0;
+  constexpr int64_t kAlign = 64;
+  for (const HbmTensor& tensor : program.tensors) {
+    if (tensor.kind == HbmKind::scratch) scratch += (tensor.bytes() + kAlign - 1) / kAlign * kAlign;
+  }
+  if (scratch_hbm_.size() < static_cast<std::size_t>(scratch))
+    scratch_hbm_.resize(static_cast<std::size_t>(scratch));
+  std::memset(scratch_hbm_.data(), 0xff, static_cast<std::size_t>(scratch));  // NaN in every float format
+  machine_.hbm.clear();
+  int64_t at = 0;
+  const auto take = [&](std::span<const HbmBinding> bindings, std::size_t& next, const HbmTensor& tensor) {
+    if (next >= bindings.size() || bindings[next].bytes != static_cast<std::size_t>(tensor.bytes())) {
+      const std::string got =
+          next < bindings.size() ? std::to_string(bindings[next].bytes) + " bytes" : "nothing";
+      throw Error(ErrorCode::invalid_argument, "HBM tensor " + tensor.name + " has " +
+                                                   std::to_string(tensor.bytes()) + " bytes, but " + got +
+                                                   " was bound to it");
+    }
+    return bindings[next++].data;
+  };
+  for (const HbmTensor& tensor : program.tensors) {
+    switch (tensor.kind) {
+      case HbmKind::input:
+        machine_.hbm.push_back(take(inputs, next_input, tensor));
+        break;
+      case HbmKind::output:
+        machine_.hbm.push_back(take(outputs, next_output, tensor));
+        break;
+      case HbmKind::scratch:
+        machine_.hbm.push_back(scratch_hbm_.data() + at);
+        at += (tensor.bytes() + kAlign - 1) / kAlign * kAlign;
+        break;
+      case HbmKind::constant:
+        // Validation refuses writes to constants.
+        machine_.hbm.push_back(const_cast<std::byte*>(program.constant_bytes.data()) +
+                               tensor.constant_offset);
+        break;
+    }
+  }
+  if (next_input != inputs.size() || next_output != outputs.size()) {
+    throw Error(ErrorCode::invalid_argument, "the Program has " + std::to_string(next_input) +
+                                                 " inputs and " + std::to_string(next_output) +
+                                                 " outputs; bound were " + std::to_string(inputs.size()) +
+                                                 " and " + std::to_string(outputs.size()));
+  }
+}
+
+void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
+  const AccessPattern& a = e.op(k);
+  if (a.space != Space::sbuf && a.space != Space::psum) return;
+  const bool psum = a.space == Space::psum;
+  const TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
+  mask_.assign(a);
+  const auto complain = [&](TrapKind kind, bool by_matmul, const char* what) {
+    const int p = memory.first_uninitialized(a, mask_, by_matmul);
+    if (p < 0) return;
+    e.trap(kind, "operand " + std::to_string(k) + " " + to_string(a) + ": byte " +
+                     std::to_string(memory.first_uninitialized_byte(p, mask_, by_matmul)) + " of partition " +
+                     std::to_string(p) + what);
+  };
+  complain(psum ? TrapKind::uninitialized_psum : TrapKind::uninitialized_sbuf, false, " was never written");
+  if (k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write) {
+    complain(TrapKind::psum_accumulate, true, " is accumulated to, but was not written by a matmul");
+  }
+}
+
+void FunctionalSimulator::Impl::check_reads(const Execution& e) {
+  const Instruction& i = e.instruction;
+  for (std::size_t k = 0; k < i.operand_count; ++k) {
+    if (!is_written(i, k)) check_read(e, k);
+  }
+  if (reads_destination(i) || (i.opcode == Opcode::nc_matmul && i.accumulate)) check_read(e, 0);
+}
+
+void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
+  const Instruction& i = e.instruction;
+  for (std::size_t k = 0; k < i.operand_count; ++k) {
+    const AccessPattern& a = e.op(k);
+    if (!is_written(i, k) || (a.space != Space::sbuf && a.space != Space::psum)) continue;
+    mask_.assign(a);
+    (a.space == Space::psum ? machine_.psum : machine_.sbuf).mark(a, mask_, i.opcode == Opcode::nc_matmul);
+  }
+}
+
+void FunctionalSimulator::Impl::count(const Execution& e) {
+  const Instruction& i = e.instruction;
+  ++counts_.instructions;
+  ++counts_.by_engine[static_cast<std::size_t>(i.engine)];
+  if (i.opcode == Opcode::nc_matmul) {
+    counts_.macs += static_cast<uint64_t>(e.op(1).partitions * e.op(0).elements());
+  } else if (is_dma(i.opcode)) {
+    const auto bytes = [](const AccessPattern& a) {
+      return static_cast<uint64_t>(a.elements()) * static_cast<uint64_t>(size_of(a.dtype));
+    };
+    if (e.op(1).space == Space::hbm) counts_.dma_bytes_read += bytes(e.op(1));
+    if (e.op(0).space == Space::hbm) counts_.dma_bytes_written += bytes(e.op(0));
+  }
+}
+
+void FunctionalSimulator::Impl::step(const Execution& e) {
+  check_reads(e);
+  if (e.instruction.opcode == Opcode::nc_matmul) {
+    tensor_engine_.matmul(e);
+  } else {
+    tensor_engine_.flush();
+    switch (e.instruction.opcode) {
+      case Opcode::nc_transpose:
+        tensor_engine_.transpose(e);
+        break;
+      case Opcode::activation:
+      case Opcode::tensor_tensor:
+      case Opcode::tensor_scalar:
+      case Opcode::scalar_tensor_tensor:
+      case Opcode::select:
+      case Opcode::copy_predicated:
+      case Opcode::memset:
+      case Opcode::tensor_copy:
+        execute_elementwise(e);
+        break;
+      case Opcode::dma_copy:
+      case Opcode::dma_gather:
+      case Opcode::dma_scatter:
+        execute_dma(e);
+        break;
+      case Opcode::iota:
+      case Opcode::affine_select:
+      case Opcode::gpsimd:
+        execute_gpsimd(e);
+        break;
+      case Opcode::semaphore_wait:
+        break;
+      default:
+        execute_reduction(e);
+        break;
+    }
+  }
+  mark_writes(e);
+  count(e);
+}
+
+ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span<const HbmBinding> inputs,
+                                               std::span<const HbmBinding> outputs) {
+  if (machine_.options.validate) validate(program, machine_.core);
+  bind(program, inputs, outputs);
+  machine_.sbuf.reset();
+  machine_.psum.reset();
+  tensor_engine_.discard();
+  counts_ = {};
+  const std::size_t n = program.instructions.size();
+  try {
+    if (machine_.options.shuffle) {
+      const std::vector<std::size_t> order = shuffled_order(program, machine_.options.shuffle_seed);
+      for (std::size_t index : order) step({machine_, program, index, program.instructions[index]});
+      if (order.size() != n) {
+        throw Trap(TrapKind::deadlock, order.size(), "",
+                   "deadlock: " + std::to_string(n - order.size()) + " of " + std::to_string(n) +
+                       " instructions wait for semaphores that nothing will signal");
+      }
+    } else {
+      for (std::size_t index = 0; index < n; ++index)
+        step({machine_, program, index, program.instructions[index]});
+    }
+    tensor_engine_.flush();
+  } catch (...) {
+    tensor_engine_.discard();
+    throw;
+  }
+  return counts_;
+}
+
+FunctionalSimulator::FunctionalSimulator(const CoreDescription& core, const SimulatorOptions& options)
+    : impl_(std::make_unique<Impl>(core, options)) {}
+FunctionalSimulator::~FunctionalSimulator() = default;
+
+ExecutionCounts FunctionalSimulator::run(const Program& program, std::span<const HbmBinding> inputs,
+                                         std::span<const HbmBinding> outputs) {
+  return impl_->run(program, inputs, outputs);
+}
+
+std::string_view FunctionalSimulator::matmul_kernel() const { return impl_->matmul_kernel(); }
+
+}  // namespace assay::backend

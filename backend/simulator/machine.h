@@ -1,0 +1,115 @@
+// The state of one simulated core, shared by the executors of the engines. Internal to simulator/.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/device/device.h"
+#include "backend/isa/program.h"
+#include "backend/isa/rules.h"
+#include "backend/simulator/rows.h"
+#include "backend/simulator/simulator.h"
+#include "backend/simulator/tile_memory.h"
+#include "backend/simulator/worker_pool.h"
+
+namespace assay::backend {
+
+// Buffers of one worker that keep their size, so that running a Program again allocates nothing.
+class Scratch {
+ public:
+  float* floats(std::size_t slot, int64_t n) { return grown(floats_[slot], n); }
+  int64_t* ints(std::size_t slot, int64_t n) { return grown(ints_[slot], n); }
+  std::byte* bytes(std::size_t slot, int64_t n) { return grown(bytes_[slot], n); }
+
+ private:
+  template <typename T>
+  static T* grown(std::vector<T>& v, int64_t n) {
+    if (v.size() < static_cast<std::size_t>(n)) v.resize(static_cast<std::size_t>(n));
+    return v.data();
+  }
+  static constexpr std::size_t kSlots = 6;
+  std::array<std::vector<float>, kSlots> floats_;
+  std::array<std::vector<int64_t>, kSlots> ints_;
+  std::array<std::vector<std::byte>, kSlots> bytes_;
+};
+
+struct Machine {
+  Machine(const CoreDescription& description, const SimulatorOptions& simulator_options, int threads)
+      : core(description),
+        options(simulator_options),
+        sbuf(description.partitions, description.sbuf_usable_bytes_per_partition, false),
+        psum(description.partitions, description.psum_banks * description.psum_bank_bytes, true),
+        pool(threads),
+        scratch(static_cast<std::size_t>(threads)) {}
+
+  const CoreDescription& core;
+  SimulatorOptions options;
+  TileMemory sbuf, psum;
+  std::vector<std::byte*> hbm;  // of the running Program's tensors
+  WorkerPool pool;
+  std::vector<Scratch> scratch;  // of each worker
+
+  // Row `p` of a pattern: what a Row's load and store take.
+  std::byte* row(const AccessPattern& a, int p) {
+    if (a.space == Space::sbuf) return sbuf.row(a.partition_start + p);
+    if (a.space == Space::psum) return psum.row(a.partition_start + p);
+    return hbm[static_cast<std::size_t>(a.tensor)] +
+           p * a.partition_stride * static_cast<int64_t>(size_of(a.dtype));
+  }
+  // With the dtype that the device really uses.
+  Row make_row(const AccessPattern& a) const {
+    const bool non_ocp = options.quirks.non_ocp_fp8 && a.dtype == DType::f8e4m3fn;
+    return Row(a, non_ocp ? DType::f8e4m3 : a.dtype);
+  }
+  // Calls f(p, scratch) for every partition, on several workers if `work` (in elementary operations) is worth
+  // it.
+  template <typename F>
+  void for_rows(int partitions, int64_t work, const F& f) {
+    constexpr int64_t kWorthwhile = 32768;
+    const int rows_per_task = std::clamp(partitions / (pool.size() * 4), 1, 8);
+    if (work < kWorthwhile || pool.size() == 1) {
+      for (int p = 0; p < partitions; ++p) f(p, scratch[0]);
+      return;
+    }
+    pool.run((partitions + rows_per_task - 1) / rows_per_task, [&](int task, int worker) {
+      const int end = std::min(partitions, (task + 1) * rows_per_task);
+      for (int p = task * rows_per_task; p < end; ++p) f(p, scratch[static_cast<std::size_t>(worker)]);
+    });
+  }
+};
+
+// An instruction with what its executor needs to know.
+struct Execution {
+  Machine& machine;
+  const Program& program;
+  std::size_t index;
+  const Instruction& instruction;
+
+  const AccessPattern& op(std::size_t k) const { return operand(program, instruction, k); }
+  std::span<const int64_t> integers() const { return program.integers_of(instruction); }
+  [[noreturn]] void trap(TrapKind kind, const std::string& what) const;
+
+  // Writes row `p` of operand `k`; rounds stochastically where that is on.
+  void store(const Row& to, std::size_t k, int p, const float* values) const {
+    if (!machine.options.stochastic_rounding) return to.store(machine.row(op(k), p), values);
+    const auto seed = machine.options.seed;
+    const StochasticRounding rounding{{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
+                                      index * kMaxOperands + k,
+                                      static_cast<uint64_t>(p * to.count())};
+    to.store(machine.row(op(k), p), values, &rounding);
+  }
+};
+
+// Executors, by file: vector_engine.cpp, reductions.cpp, gpsimd_engine.cpp, dma.cpp.
+void execute_elementwise(
+    const Execution& e);  // activation, tensor_tensor, tensor_scalar, scalar_tensor_tensor,
+                          // select, copy_predicated, memset, tensor_copy
+void execute_reduction(const Execution& e);  // tensor_reduce, scans, bn_*, max8, find_index8, match_replace8
+void execute_gpsimd(const Execution& e);     // iota, affine_select and the routines
+void execute_dma(const Execution& e);
+
+}  // namespace assay::backend

@@ -1,0 +1,225 @@
+// Instructions of the Vector engine that reduce, scan or search along a row. Order is ascending everywhere.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/simulator/alu.h"
+#include "backend/simulator/machine.h"
+
+namespace assay::backend {
+namespace {
+
+bool greater(float a, float b) { return std::isnan(a) ? !std::isnan(b) : a > b; }  // NaN is the largest
+bool equal(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+template <typename T, typename F>
+T fold(const T* x, int64_t n, T first, F f) {
+  T sum = first;
+  for (int64_t j = 1; j < n; ++j) sum = f(sum, x[j]);
+  return sum;
+}
+
+float reduce(AluOp op, const float* x, int64_t n) {
+  switch (op) {
+    case AluOp::add:
+      return fold(x, n, x[0], [](float a, float b) { return a + b; });
+    case AluOp::multiply:
+      return fold(x, n, x[0], [](float a, float b) { return a * b; });
+    case AluOp::abs_max: {
+      float sum = std::fabs(x[0]);
+      for (int64_t j = 1; j < n; ++j) alu(op, &sum, &x[j], &sum, 1);
+      return sum;
+    }
+    case AluOp::max:
+    case AluOp::min: {
+      float sum = x[0];
+      for (int64_t j = 1; j < n; ++j) alu(op, &sum, &x[j], &sum, 1);
+      return sum;
+    }
+    default: {  // logical
+      float sum = x[0] != 0 ? 1.0f : 0.0f;
+      for (int64_t j = 1; j < n; ++j) alu(op, &sum, &x[j], &sum, 1);
+      return sum;
+    }
+  }
+}
+
+void tensor_reduce(const Execution& e) {
+  Machine& m = e.machine;
+  const Instruction& i = e.instruction;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const int64_t n = src.count(), groups = dst.count(), length = n / groups;
+  const bool integers = is_bitwise(i.op0) || (i.engine == Engine::gpsimd && is_integral(e.op(1).dtype));
+  const bool lossy = m.options.quirks.integers_through_fp32 && !is_bitwise(i.op0);
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    if (integers) {
+      int64_t *x = s.ints(0, n), *y = s.ints(1, groups);
+      src.load(m.row(e.op(1), p), x);
+      for (int64_t g = 0; g < groups; ++g) {
+        int64_t sum = integer_identity(i.op0);
+        for (int64_t j = 0; j < length; ++j) {
+          (lossy ? alu_through_fp32 : static_cast<decltype(&alu_through_fp32)>(alu))(
+              i.op0, &sum, &x[g * length + j], &sum, 1);
+        }
+        y[g] = i.negate ? static_cast<int64_t>(0 - static_cast<uint64_t>(sum)) : sum;
+      }
+      dst.store(m.row(e.op(0), p), y);
+      return;
+    }
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float* y = s.floats(1, groups);
+    for (int64_t g = 0; g < groups; ++g) {
+      const float sum = reduce(i.op0, x + g * length, length);
+      y[g] = i.negate ? -sum : sum;
+    }
+    e.store(dst, 0, p, y);
+  });
+}
+
+// r_i = (a_i op0 r_(i-1)) op1 b_i
+void tensor_tensor_scan(const Execution& e) {
+  Machine& m = e.machine;
+  const Instruction& i = e.instruction;
+  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
+  const Row initial = m.make_row(e.op(3));
+  const int64_t n = dst.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 4, [&](int p, Scratch& s) {
+    const float* x = a.view(m.row(e.op(1), p), s.floats(0, n));
+    const float* y = b.view(m.row(e.op(2), p), s.floats(1, n));
+    float* z = s.floats(2, n);
+    float r = i.immediate[0];
+    if (e.op(3).defined()) initial.load(m.row(e.op(3), p), &r);
+    for (int64_t j = 0; j < n; ++j) {
+      alu(i.op0, &x[j], &r, &r, 1);
+      alu(i.op1, &r, &y[j], &r, 1);
+      z[j] = r;
+    }
+    e.store(dst, 0, p, z);
+  });
+}
+
+// (count, mean, count * variance) of the even and of the odd elements: two passes in fp32.
+void bn_stats(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const int64_t n = src.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float out[6];
+    for (int64_t parity = 0; parity < 2; ++parity) {
+      const int64_t count = (n + 1 - parity) / 2;
+      float sum = 0, squares = 0;
+      for (int64_t j = parity; j < n; j += 2) sum += x[j];
+      const float mean = count > 0 ? sum / static_cast<float>(count) : 0.0f;
+      for (int64_t j = parity; j < n; j += 2) {
+        const float d = x[j] - mean, d2 = d * d;
+        squares += d2;
+      }
+      out[3 * parity] = static_cast<float>(count);
+      out[3 * parity + 1] = mean;
+      out[3 * parity + 2] = squares;
+    }
+    e.store(dst, 0, p, out);
+  });
+}
+
+// Combines triples pairwise, ascending (Chan, Golub, LeVeque 1979), in fp32.
+void bn_aggr(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const int64_t n = src.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float count = 0, mean = 0, squares = 0;
+    for (int64_t j = 0; j < n; j += 3) {
+      if (x[j] == 0) continue;
+      const float total = count + x[j], delta = x[j + 1] - mean, share = x[j] / total;
+      const float step = delta * share, spread = delta * delta, weight = count * share;
+      mean += step;
+      const float between = spread * weight;
+      squares += x[j + 2] + between;
+      count = total;
+    }
+    const float out[2] = {mean, count > 0 ? squares / count : 0.0f};
+    e.store(dst, 0, p, out);
+  });
+}
+
+void max8(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const int64_t n = src.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 4, [&](int p, Scratch& s) {
+    float* x = s.floats(0, n);
+    src.load(m.row(e.op(1), p), x);
+    std::partial_sort(x, x + 8, x + n, greater);
+    e.store(dst, 0, p, x);
+  });
+}
+
+// Index of each value's first occurrence; equal values get successive occurrences; absent ones -1.
+void find8(const float* x, int64_t n, const float (&values)[8], int64_t (&found)[8]) {
+  for (int v = 0; v < 8; ++v) {
+    int64_t from = 0;
+    for (int w = 0; w < v; ++w) {
+      if (equal(values[w], values[v])) from = found[w] < 0 ? n : std::max(from, found[w] + 1);
+    }
+    found[v] = -1;
+    for (int64_t j = from; j < n && found[v] < 0; ++j) {
+      if (equal(x[j], values[v])) found[v] = j;
+    }
+  }
+}
+
+void find_index8(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), wanted = m.make_row(e.op(2));
+  const int64_t n = src.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+    float values[8];
+    int64_t found[8];
+    wanted.load(m.row(e.op(2), p), values);
+    find8(src.view(m.row(e.op(1), p), s.floats(0, n)), n, values, found);
+    dst.store(m.row(e.op(0), p), found);
+  });
+}
+
+void match_replace8(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), wanted = m.make_row(e.op(2));
+  const int64_t n = src.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+    float values[8];
+    int64_t found[8];
+    float* x = s.floats(0, n);
+    src.load(m.row(e.op(1), p), x);
+    wanted.load(m.row(e.op(2), p), values);
+    find8(x, n, values, found);
+    for (int64_t at : found) {
+      if (at >= 0) x[at] = e.instruction.immediate[0];
+    }
+    e.store(dst, 0, p, x);
+  });
+}
+
+}  // namespace
+
+void execute_reduction(const Execution& e) {
+  switch (e.instruction.opcode) {
+    case Opcode::tensor_reduce:
+      return tensor_reduce(e);
+    case Opcode::tensor_tensor_scan:
+      return tensor_tensor_scan(e);
+    case Opcode::bn_stats:
+      return bn_stats(e);
+    case Opcode::bn_aggr:
+      return bn_aggr(e);
+    case Opcode::max8:
+      return max8(e);
+    case Opcode::find_index8:
+      return find_index8(e);
+    default:
+      return match_replace8(e);
+  }
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,60 @@
+#include "backend/simulator/schedule.h"
+
+#include <array>
+#include <deque>
+#include <random>
+
+namespace assay::backend {
+
+std::vector<std::size_t> shuffled_order(const Program& program, uint64_t seed) {
+  std::array<std::vector<std::size_t>, kEngines> engines;
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    engines[static_cast<std::size_t>(program.instructions[i].engine)].push_back(i);
+  }
+  std::array<std::size_t, kEngines> next{};
+  std::array<std::deque<std::size_t>, kDmaQueues> queues;
+  std::vector<int32_t> semaphores(static_cast<std::size_t>(program.semaphores), 0);
+  std::mt19937_64 random(seed);
+  std::vector<std::size_t> order;
+  order.reserve(program.instructions.size());
+
+  const auto ready = [&](const Instruction& i) {
+    for (const SemaphoreWait& wait : program.waits_of(i)) {
+      if (semaphores[static_cast<std::size_t>(wait.semaphore)] < wait.at_least) return false;
+    }
+    return true;
+  };
+  const auto complete = [&](std::size_t index) {
+    const int32_t signal = program.instructions[index].signal;
+    if (signal >= 0) ++semaphores[static_cast<std::size_t>(signal)];
+    order.push_back(index);
+  };
+  for (;;) {
+    std::array<std::size_t, kEngines + kDmaQueues> candidates{};
+    std::size_t n = 0;
+    for (std::size_t s = 0; s < kEngines; ++s) {
+      if (next[s] < engines[s].size() && ready(program.instructions[engines[s][next[s]]]))
+        candidates[n++] = s;
+    }
+    for (std::size_t q = 0; q < kDmaQueues; ++q) {
+      if (!queues[q].empty()) candidates[n++] = kEngines + q;
+    }
+    if (n == 0) return order;
+    const std::size_t chosen = candidates[random() % n];
+    if (chosen >= kEngines) {
+      std::deque<std::size_t>& queue = queues[chosen - kEngines];
+      complete(queue.front());
+      queue.pop_front();
+      continue;
+    }
+    const std::size_t index = engines[chosen][next[chosen]++];
+    const Instruction& i = program.instructions[index];
+    if (is_dma(i.opcode)) {
+      queues[i.queue].push_back(index);
+    } else {
+      complete(index);
+    }
+  }
+}
+
+}  // namespace assay::backend

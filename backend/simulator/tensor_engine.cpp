@@ -1,0 +1,290 @@
+#include "backend/simulator/tensor_engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace assay::backend {
+namespace {
+
+constexpr std::size_t kSets = 128, kWays = 4;
+constexpr std::size_t kMaxProducts = 256;
+constexpr int kChunk = 32;                        // partitions of PSUM that one task computes
+constexpr int64_t kSmallWork = int64_t{1} << 18;  // multiply-accumulates that are not worth a second thread
+
+std::size_t hash(const AccessPattern& a, int panel) {
+  uint64_t h = static_cast<uint64_t>(a.offset) * 0x9e3779b97f4a7c15u;
+  h ^= static_cast<uint64_t>(a.partition_start * 131 + a.partitions * 17 + panel) * 0xc2b2ae3d27d4eb4fu;
+  for (std::size_t k = 0; k < a.rank; ++k) h = (h ^ static_cast<uint64_t>(a.sizes[k])) * 0x100000001b3u;
+  return static_cast<std::size_t>(h >> 40) % kSets;
+}
+
+TileFormat format_of(DType a, DType b) {
+  const auto wide = [](DType d) { return d == DType::f32 || d == DType::f16; };
+  return wide(a) || wide(b) ? TileFormat::singles : TileFormat::pairs;
+}
+
+}  // namespace
+
+TensorEngine::TensorEngine(Machine& machine, const TileKernel& kernel)
+    : machine_(machine), kernel_(kernel), entries_(kSets * kWays) {
+  products_.reserve(kMaxProducts);
+  to_pack_.reserve(2 * kMaxProducts);
+}
+
+std::size_t TensorEngine::packed(const AccessPattern& source, TileFormat format, int panel) {
+  const uint64_t last_write = machine_.sbuf.last_write(source);
+  const std::size_t set = hash(source, panel) * kWays;
+  std::size_t victim = set;
+  for (std::size_t i = set; i < set + kWays; ++i) {
+    Packed& entry = entries_[i];
+    if (entry.panel == panel && entry.format == format && entry.source == source &&
+        entry.last_write == last_write) {
+      entry.used = flushes_;
+      return i;
+    }
+    if (entry.used < entries_[victim].used) victim = i;
+  }
+  if (entries_[victim].used == flushes_) {  // every way is waited for
+    flush();
+    victim = set;
+  }
+  Packed& entry = entries_[victim];
+  entry.source = source;
+  entry.format = format;
+  entry.panel = panel;
+  entry.last_write = last_write;
+  entry.used = flushes_;
+  entry.stale = true;
+  to_pack_.push_back(victim);
+  return victim;
+}
+
+void TensorEngine::pack(Packed& entry, Scratch& scratch) {
+  const AccessPattern& a = entry.source;
+  const int depth = a.partitions, columns = static_cast<int>(a.free_elements());
+  const auto words =
+      static_cast<std::size_t>(panels(columns, entry.panel) * steps_of(entry.format, depth) * entry.panel);
+  if (entry.words.size() < words) entry.words.resize(words);
+  const Row row = machine_.make_row(a);
+  entry.stale = false;
+  if (entry.format == TileFormat::pairs) {
+    if (row.dtype() == DType::bf16 && row.contiguous()) {
+      const auto* rows = reinterpret_cast<const uint16_t*>(machine_.row(a, 0) + a.offset);
+      pack_pairs(rows, machine_.sbuf.pitch() / 2, depth, columns, entry.panel, entry.words.data());
+      return;
+    }
+    auto* rows = reinterpret_cast<uint16_t*>(scratch.bytes(2, int64_t{depth} * columns * 2));
+    float* wide = scratch.floats(3, columns);
+    for (int k = 0; k < depth; ++k) {
+      uint16_t* out = rows + int64_t{k} * columns;
+      if (row.dtype() == DType::bf16) {
+        row.load_raw(machine_.row(a, k), reinterpret_cast<std::byte*>(out));
+        continue;
+      }
+      row.load(machine_.row(a, k), wide);  // fp8 is exact in bf16
+      for (int c = 0; c < columns; ++c)
+        out[c] = static_cast<uint16_t>(std::bit_cast<uint32_t>(wide[c]) >> 16);
+    }
+    pack_pairs(rows, columns, depth, columns, entry.panel, entry.words.data());
+    return;
+  }
+  if (row.dtype() == DType::f32 && row.contiguous()) {
+    const auto* rows = reinterpret_cast<const float*>(machine_.row(a, 0) + a.offset);
+    pack_singles(rows, machine_.sbuf.pitch() / 4, depth, columns, entry.panel, entry.words.data());
+    return;
+  }
+  float* rows = scratch.floats(3, int64_t{depth} * columns);
+  for (int k = 0; k < depth; ++k) row.load(machine_.row(a, k), rows + int64_t{k} * columns);
+  pack_singles(rows, columns, depth, columns, entry.panel, entry.words.data());
+}
+
+void TensorEngine::matmul(const Execution& e) {
+  const AccessPattern &dst = e.op(0), &stationary = e.op(1), &moving = e.op(2);
+  if (products_.size() == kMaxProducts) flush();
+  const TileFormat format = format_of(stationary.dtype, moving.dtype);
+  std::size_t a = packed(stationary, format, kPanelRows);
+  const uint64_t before = flushes_;
+  std::size_t b = packed(moving, format, kPanelColumns);
+  if (flushes_ != before) {  // looking up the second flushed, so the first may have been replaced
+    a = packed(stationary, format, kPanelRows);
+    b = packed(moving, format, kPanelColumns);
+  }
+  const AccessPattern::Extent extent = dst.extent();
+  const int64_t bank_bytes = machine_.core.psum_bank_bytes;
+  const auto bank = static_cast<int>(extent.begin / bank_bytes);
+  const bool one_bank = (extent.end - 1) / bank_bytes == bank;
+  products_.push_back(
+      {dst, a, b, format, stationary.partitions, e.instruction.accumulate, e.index, one_bank ? bank : -1});
+  pending_work_ += int64_t{stationary.partitions} * dst.elements();
+}
+
+// The rows of a product that lie in PSUM partitions [first, first + kChunk).
+void TensorEngine::compute(const Product& product, int first, Scratch& scratch) {
+  const AccessPattern& dst = product.dst;
+  const int begin = std::max(first - dst.partition_start, 0);
+  const int end = std::min(first + kChunk - dst.partition_start, dst.partitions);
+  if (begin >= end) return;
+  const Row row = machine_.make_row(dst);
+  const auto columns = static_cast<int>(row.count());
+  TileProduct t{.format = product.format,
+                .steps = steps_of(product.format, product.depth),
+                .stationary = entries_[product.stationary].words.data(),
+                .moving = entries_[product.moving].words.data(),
+                .rows = dst.partitions,
+                .columns = columns,
+                .row_begin = begin,
+                .row_end = end,
+                .out = nullptr,
+                .out_stride = machine_.psum.pitch() / 4,
+                .accumulate = product.accumulate};
+  const TileFunction run = product.format == TileFormat::pairs ? kernel_.pairs : kernel_.singles;
+  const bool truncates = machine_.options.quirks.matmul_truncates;
+  if (row.dtype() == DType::f32 && row.contiguous() && !truncates) {
+    t.out = reinterpret_cast<float*>(machine_.row(dst, 0) + dst.offset);
+    run(t);
+    return;
+  }
+  // Strided or bf16 destinations: the sums first, then PSUM's addition and rounding, row by row.
+  float* sums = scratch.floats(4, int64_t{dst.partitions} * columns);
+  float* old = scratch.floats(5, columns);
+  t.out = sums;
+  t.out_stride = columns;
+  t.accumulate = false;
+  run(t);
+  for (int m = begin; m < end; ++m) {
+    float* sum = sums + int64_t{m} * columns;
+    if (truncates) {
+      for (int n = 0; n < columns; ++n)
+        sum[n] = std::bit_cast<float>(std::bit_cast<uint32_t>(sum[n]) & 0xffff0000u);
+    }
+    std::byte* out = machine_.row(dst, m);
+    if (product.accumulate) {
+      row.load(out, old);
+      for (int n = 0; n < columns; ++n) {
+        const float total = old[n] + sum[n];
+        sum[n] = std::isnan(total) ? std::bit_cast<float>(0x7fc00000u) : total;
+      }
+    }
+    const uint64_t seed = machine_.options.seed;
+    const StochasticRounding rounding{{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
+                                      product.index * kMaxOperands,
+                                      static_cast<uint64_t>(int64_t{m} * columns)};
+    row.store(out, sum, machine_.options.stochastic_rounding ? &rounding : nullptr);
+  }
+}
+
+void TensorEngine::flush() {
+  if (products_.empty() && to_pack_.empty()) return;
+  WorkerPool& pool = machine_.pool;
+  const bool small = pending_work_ < kSmallWork;
+  if (small) {
+    for (std::size_t i : to_pack_) pack(entries_[i], machine_.scratch[0]);
+    for (const Product& product : products_) {
+      for (int c = 0; c < machine_.core.partitions; c += kChunk) compute(product, c, machine_.scratch[0]);
+    }
+  } else {
+    pool.run(static_cast<int>(to_pack_.size()), [&](int task, int worker) {
+      pack(entries_[to_pack_[static_cast<std::size_t>(task)]],
+           machine_.scratch[static_cast<std::size_t>(worker)]);
+    });
+    const int chunks = machine_.core.partitions / kChunk;
+    const bool by_bank = std::all_of(products_.begin(), products_.end(),
+                                     [](const Product& product) { return product.bank >= 0; });
+    const int banks = by_bank ? machine_.core.psum_banks.value : 1;
+    pool.run(banks * chunks, [&](int task, int worker) {
+      const int bank = task / chunks, first = task % chunks * kChunk;
+      for (const Product& product : products_) {
+        if (by_bank && product.bank != bank) continue;
+        compute(product, first, machine_.scratch[static_cast<std::size_t>(worker)]);
+      }
+    });
+  }
+  discard();
+}
+
+void TensorEngine::discard() {
+  for (std::size_t i : to_pack_) {
+    if (entries_[i].stale) entries_[i].panel = 0;  // never packed: matches nothing
+  }
+  to_pack_.clear();
+  products_.clear();
+  pending_work_ = 0;
+  ++flushes_;
+}
+
+void TensorEngine::transpose(const Execution& e) {
+  const AccessPattern &dst = e.op(0), &src = e.op(1);
+  const int rows = src.partitions, columns = dst.partitions;
+  Scratch& scratch = machine_.scratch[0];
+  const Row to = machine_.make_row(dst);
+  if (e.instruction.engine == Engine::tensor && !machine_.core.exact_transpose) {
+    // src^T = src^T * identity: a NaN or infinity spreads, as it does on the device.
+    const TileFormat format = format_of(src.dtype, src.dtype);
+    Packed a, b;
+    a.source = src;
+    a.format = format;
+    a.panel = kPanelRows;
+    pack(a, scratch);
+    std::vector<float> ones(static_cast<std::size_t>(rows) * static_cast<std::size_t>(rows), 0.0f);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(rows); ++k)
+      ones[k * static_cast<std::size_t>(rows) + k] = 1.0f;
+    const int steps = steps_of(format, rows);
+    b.words.resize(static_cast<std::size_t>(panels(rows, kPanelColumns) * steps * kPanelColumns));
+    if (format == TileFormat::pairs) {
+      std::vector<uint16_t> narrow(ones.size());
+      for (std::size_t k = 0; k < ones.size(); ++k) narrow[k] = ones[k] != 0 ? 0x3f80 : 0;
+      pack_pairs(narrow.data(), rows, rows, rows, kPanelColumns, b.words.data());
+    } else {
+      pack_singles(ones.data(), rows, rows, rows, kPanelColumns, b.words.data());
+    }
+    std::vector<float> out(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows));
+    const TileProduct t{format, steps,   a.words.data(), b.words.data(), columns, rows,
+                        0,      columns, out.data(),     rows,           false};
+    (format == TileFormat::pairs ? kernel_.pairs : kernel_.singles)(t);
+    for (int c = 0; c < columns; ++c) e.store(to, 0, c, out.data() + int64_t{c} * rows);
+    return;
+  }
+  switch (size_of(src.dtype)) {
+    case 1:
+      return move_transposed<uint8_t>(e);
+    case 2:
+      return move_transposed<uint16_t>(e);
+    case 4:
+      return move_transposed<uint32_t>(e);
+    default:
+      return move_transposed<uint64_t>(e);
+  }
+}
+
+// Raw bits; columns of the source, by blocks that stay in registers or the first cache.
+template <typename T>
+void TensorEngine::move_transposed(const Execution& e) {
+  const AccessPattern &dst = e.op(0), &src = e.op(1);
+  const int rows = src.partitions, columns = dst.partitions;
+  const Row from = machine_.make_row(src), to = machine_.make_row(dst);
+  constexpr int kBlock = 16;
+  machine_.for_rows(
+      (columns + kBlock - 1) / kBlock, int64_t{rows} * columns * 4, [&](int block, Scratch& scratch) {
+        const int first = block * kBlock, count = std::min(kBlock, columns - first);
+        auto* row = reinterpret_cast<T*>(scratch.bytes(2, columns * static_cast<int64_t>(sizeof(T))));
+        auto* out =
+            reinterpret_cast<T*>(scratch.bytes(3, int64_t{kBlock} * rows * static_cast<int64_t>(sizeof(T))));
+        for (int p = 0; p < rows; ++p) {
+          const T* x = row;
+          if (from.contiguous()) {
+            x = reinterpret_cast<const T*>(machine_.row(src, p) + src.offset);
+          } else {
+            from.load_raw(machine_.row(src, p), reinterpret_cast<std::byte*>(row));
+          }
+          for (int c = 0; c < count; ++c) out[int64_t{c} * rows + p] = x[first + c];
+        }
+        for (int c = 0; c < count; ++c) {
+          to.store_raw(machine_.row(dst, first + c),
+                       reinterpret_cast<const std::byte*>(out + int64_t{c} * rows));
+        }
+      });
+}
+
+}  // namespace assay::backend

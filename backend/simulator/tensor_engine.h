@@ -1,0 +1,65 @@
+// The Tensor engine: tile products and transposes. Internal to simulator/.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/simulator/machine.h"
+#include "backend/simulator/matmul_tile.h"
+
+namespace assay::backend {
+
+// Products are collected and executed together when anything else could see their results: consecutive
+// nc_matmuls read only SBUF and write only PSUM, so products of different PSUM banks or partitions are
+// independent, and those of the same place stay in program order. Operands are packed once for as long as
+// their bytes in SBUF do not change.
+class TensorEngine {
+ public:
+  TensorEngine(Machine& machine, const TileKernel& kernel);
+
+  const TileKernel& kernel() const { return kernel_; }
+
+  void matmul(const Execution& e);
+  // Executes what was collected. Must precede every other instruction's execution and the end of a run.
+  void flush();
+  // Forgets what was collected (after a trap).
+  void discard();
+
+  void transpose(const Execution& e);  // Tensor or Vector engine
+
+ private:
+  struct Packed {
+    AccessPattern source;
+    TileFormat format = TileFormat::pairs;
+    int panel = 0;
+    uint64_t last_write = 0;  // of the source when it was packed
+    uint64_t used = 0;        // flush number; products that wait must find their operands
+    bool stale = true;        // to be packed before the next products
+    std::vector<uint32_t> words;
+  };
+  struct Product {
+    AccessPattern dst;
+    std::size_t stationary, moving;  // Packed entries
+    TileFormat format;
+    int depth;
+    bool accumulate;
+    std::size_t index;  // instruction
+    int bank;           // of dst; -1 if it spans several
+  };
+
+  std::size_t packed(const AccessPattern& source, TileFormat format, int panel);
+  void pack(Packed& entry, Scratch& scratch);
+  template <typename T>
+  void move_transposed(const Execution& e);
+  void compute(const Product& product, int first_partition, Scratch& scratch);
+
+  Machine& machine_;
+  const TileKernel& kernel_;
+  std::vector<Packed> entries_;
+  std::vector<std::size_t> to_pack_;
+  std::vector<Product> products_;
+  int64_t pending_work_ = 0;
+  uint64_t flushes_ = 1;
+};
+
+}  // namespace assay::backend

@@ -1,0 +1,147 @@
+#include "backend/simulator/tile_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace assay::backend {
+namespace {
+
+constexpr int64_t kBlock = 512;
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+void set_bits(std::vector<uint64_t>& words, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end;) {
+    const int64_t in_word = i % 64, count = std::min(64 - in_word, end - i);
+    const uint64_t ones = count == 64 ? ~uint64_t{0} : ((uint64_t{1} << count) - 1) << in_word;
+    words[static_cast<std::size_t>(i / 64)] |= ones;
+    i += count;
+  }
+}
+
+}  // namespace
+
+void ByteMask::assign(const AccessPattern& pattern) {
+  const AccessPattern::Extent extent = pattern.extent();
+  first_word_ = static_cast<std::size_t>(extent.begin / 64);
+  const int64_t base = extent.begin / 64 * 64;
+  words_.assign(static_cast<std::size_t>((extent.end - base + 63) / 64), 0);
+  const auto element = static_cast<int64_t>(size_of(pattern.dtype));
+  if (pattern.is_dense()) {  // dense: the usual case
+    set_bits(words_, extent.begin - base, extent.end - base);
+    return;
+  }
+  // Trailing dimensions that are contiguous form one run; the others are counted through.
+  int64_t run = element;
+  int outer = pattern.rank;
+  while (outer > 0) {
+    const auto k = static_cast<std::size_t>(outer - 1);
+    if (pattern.sizes[k] != 1 && pattern.strides[k] * element != run) break;
+    run *= pattern.sizes[k];
+    --outer;
+  }
+  std::array<int64_t, kMaxRank> index{};
+  for (int64_t at = pattern.offset - base;;) {
+    set_bits(words_, at, at + run);
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      const auto k = static_cast<std::size_t>(d);
+      at += pattern.strides[k] * element;
+      if (++index[k] < pattern.sizes[k]) break;
+      at -= pattern.strides[k] * element * pattern.sizes[k];
+      index[k] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+void TileMemory::Free::operator()(std::byte* p) const { std::free(p); }
+
+TileMemory::TileMemory(int partitions, int64_t bytes, bool track_matmul)
+    : partitions_(partitions),
+      // An odd number of cache lines, so that the rows of a tile do not fall into one cache set.
+      pitch_(((bytes + 63) / 64 | 1) * 64),
+      words_(static_cast<std::size_t>((bytes + 63) / 64)),
+      written_(static_cast<std::size_t>(partitions) * words_, 0),
+      matmul_(track_matmul ? written_.size() : 0, 0),
+      block_serial_(static_cast<std::size_t>(bytes / kBlock + 1), 0) {
+  const std::size_t size =
+      (static_cast<std::size_t>(pitch_ * partitions) + kHugePage - 1) / kHugePage * kHugePage;
+  auto* data = static_cast<std::byte*>(std::aligned_alloc(kHugePage, size));
+  if (data == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  madvise(data, size, MADV_HUGEPAGE);  // only a hint: a tile touches 128 rows, each on a page of its own
+#endif
+  data_.reset(data);
+}
+
+void TileMemory::reset() {
+  for (int p = 0; p < partitions_; ++p) {
+    std::fill_n(written(p), high_word_, 0);
+    if (!matmul_.empty()) std::fill_n(matmul(p), high_word_, 0);
+  }
+  high_word_ = 0;
+}
+
+int TileMemory::first_uninitialized(const AccessPattern& pattern, const ByteMask& mask,
+                                    bool by_matmul) const {
+  const std::vector<uint64_t>& all = bits(by_matmul);
+  const std::size_t n = mask.words().size();
+  const uint64_t* want = mask.words().data();
+  for (int p = 0; p < pattern.partitions; ++p) {
+    const uint64_t* have =
+        all.data() + static_cast<std::size_t>(pattern.partition_start + p) * words_ + mask.first_word();
+    uint64_t missing = 0;
+    for (std::size_t w = 0; w < n; ++w) missing |= want[w] & ~have[w];
+    if (missing != 0) return pattern.partition_start + p;
+  }
+  return -1;
+}
+
+int64_t TileMemory::first_uninitialized_byte(int partition, const ByteMask& mask, bool by_matmul) const {
+  const uint64_t* have =
+      bits(by_matmul).data() + static_cast<std::size_t>(partition) * words_ + mask.first_word();
+  for (std::size_t w = 0; w < mask.words().size(); ++w) {
+    const uint64_t missing = mask.words()[w] & ~have[w];
+    if (missing != 0) return static_cast<int64_t>(mask.first_word() + w) * 64 + std::countr_zero(missing);
+  }
+  return -1;
+}
+
+void TileMemory::mark(const AccessPattern& pattern, const ByteMask& mask, bool by_matmul) {
+  const std::size_t n = mask.words().size();
+  const uint64_t* touched = mask.words().data();
+  for (int p = pattern.partition_start; p < pattern.partition_start + pattern.partitions; ++p) {
+    uint64_t* have = written(p) + mask.first_word();
+    for (std::size_t w = 0; w < n; ++w) have[w] |= touched[w];
+    if (matmul_.empty()) continue;
+    uint64_t* product = matmul(p) + mask.first_word();
+    if (by_matmul) {
+      for (std::size_t w = 0; w < n; ++w) product[w] |= touched[w];
+    } else {
+      for (std::size_t w = 0; w < n; ++w) product[w] &= ~touched[w];
+    }
+  }
+  high_word_ = std::max(high_word_, mask.first_word() + n);
+  const AccessPattern::Extent extent = pattern.extent();
+  ++serial_;
+  for (int64_t b = extent.begin / kBlock; b * kBlock < extent.end; ++b) {
+    block_serial_[static_cast<std::size_t>(b)] = serial_;
+  }
+}
+
+uint64_t TileMemory::last_write(const AccessPattern& pattern) const {
+  const AccessPattern::Extent extent = pattern.extent();
+  uint64_t last = 0;
+  for (int64_t b = extent.begin / kBlock; b * kBlock < extent.end; ++b) {
+    last = std::max(last, block_serial_[static_cast<std::size_t>(b)]);
+  }
+  return last;
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,263 @@
+// Elementwise instructions of the Vector, Scalar and GpSimd engines.
+#include <algorithm>
+
+#include "backend/simulator/alu.h"
+#include "backend/simulator/machine.h"
+
+namespace assay::backend {
+namespace {
+
+// A [P,1] operand or an immediate.
+class Scalars {
+ public:
+  Scalars(const Execution& e, std::size_t k, float immediate)
+      : machine_(e.machine), pattern_(e.op(k)), row_(e.machine.make_row(pattern_)), immediate_(immediate) {}
+  float at(int p) const {
+    if (!pattern_.defined()) return immediate_;
+    float value;
+    row_.load(machine_.row(pattern_, p), &value);
+    return value;
+  }
+
+ private:
+  Machine& machine_;
+  const AccessPattern& pattern_;
+  Row row_;
+  float immediate_;
+};
+
+void activation(const Execution& e) {
+  Machine& m = e.machine;
+  const Instruction& i = e.instruction;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Scalars bias(e, 2, 0.0f), scale(e, 3, i.immediate[0]);
+  const bool reduce = e.op(4).defined();
+  const Row sum_row = m.make_row(e.op(4));
+  const int64_t n = src.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float* y = s.floats(1, n);
+    const float a = scale.at(p), b = bias.at(p);
+    for (int64_t j = 0; j < n; ++j) {
+      const float scaled = x[j] * a;
+      y[j] = scaled + b;
+    }
+    backend::activation(i.function, y, i.immediate[2], m.options.quirks.activation_range, y, n);
+    e.store(dst, 0, p, y);
+    if (!reduce) return;
+    float sum = y[0];
+    for (int64_t j = 1; j < n; ++j) sum += y[j];
+    e.store(sum_row, 4, p, &sum);
+  });
+}
+
+// Whether the operator works on integers themselves rather than on fp32: bitwise, or GpSimd's exact
+// arithmetic.
+bool exact(const Execution& e, AluOp op, std::initializer_list<std::size_t> sources) {
+  if (is_bitwise(op)) return true;
+  if (e.instruction.engine != Engine::gpsimd) return false;
+  return std::all_of(sources.begin(), sources.end(),
+                     [&](std::size_t k) { return is_integral(e.op(k).dtype); });
+}
+
+void integer_alu(const Execution& e, AluOp op, const int64_t* x, const int64_t* y, int64_t* out, int64_t n) {
+  const bool lossy = e.machine.options.quirks.integers_through_fp32 && !is_bitwise(op) && op != AluOp::none;
+  (lossy ? alu_through_fp32 : static_cast<decltype(&alu_through_fp32)>(alu))(op, x, y, out, n);
+}
+
+// Logical shifts see the bits of the operand's own width.
+void clear_high_bits(AluOp op, DType dtype, int64_t* x, int64_t n) {
+  const std::size_t bits = size_of(dtype) * 8;
+  if (op != AluOp::shift_right || bits == 64) return;
+  for (int64_t j = 0; j < n; ++j) x[j] &= (int64_t{1} << bits) - 1;
+}
+
+void tensor_tensor(const Execution& e) {
+  Machine& m = e.machine;
+  const AluOp op = e.instruction.op0;
+  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
+  const int64_t n = dst.count();
+  const bool integers = exact(e, op, {1, 2});
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * (op == AluOp::pow ? 8 : 1), [&](int p, Scratch& s) {
+    if (integers) {
+      int64_t *x = s.ints(0, n), *y = s.ints(1, n);
+      a.load(m.row(e.op(1), p), x);
+      b.load(m.row(e.op(2), p), y);
+      clear_high_bits(op, e.op(1).dtype, x, n);
+      integer_alu(e, op, x, y, x, n);
+      dst.store(m.row(e.op(0), p), x);
+      return;
+    }
+    const float* x = a.view(m.row(e.op(1), p), s.floats(0, n));
+    const float* y = b.view(m.row(e.op(2), p), s.floats(1, n));
+    float* z = s.floats(2, n);
+    alu(op, x, y, z, n);
+    e.store(dst, 0, p, z);
+  });
+}
+
+// (src op0 operand0) op1 operand1
+void tensor_scalar(const Execution& e) {
+  Machine& m = e.machine;
+  const Instruction& i = e.instruction;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const int64_t n = dst.count();
+  if (i.integer_count == 2) {
+    const std::array<int64_t, 2> scalars{e.integers()[0], e.integers()[1]};
+    m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+      int64_t *x = s.ints(0, n), *y = s.ints(1, n);
+      src.load(m.row(e.op(1), p), x);
+      const auto step = [&](AluOp op, int64_t scalar, bool reverse) {
+        if (op == AluOp::none) return;
+        std::fill_n(y, n, scalar);
+        clear_high_bits(op, e.op(1).dtype, reverse ? y : x, n);
+        reverse ? integer_alu(e, op, y, x, x, n) : integer_alu(e, op, x, y, x, n);
+      };
+      step(i.op0, scalars[0], i.reverse0);
+      step(i.op1, scalars[1], i.reverse1);
+      dst.store(m.row(e.op(0), p), x);
+    });
+    return;
+  }
+  const Scalars first(e, 2, i.immediate[0]), second(e, 3, i.immediate[1]);
+  const bool slow = i.op0 == AluOp::pow || i.op1 == AluOp::pow;
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * (slow ? 8 : 1), [&](int p, Scratch& s) {
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float *y = s.floats(1, n), *z = s.floats(2, n);
+    std::fill_n(y, n, first.at(p));
+    i.reverse0 ? alu(i.op0, y, x, z, n) : alu(i.op0, x, y, z, n);
+    if (i.op1 != AluOp::none) {
+      std::fill_n(y, n, second.at(p));
+      i.reverse1 ? alu(i.op1, y, z, z, n) : alu(i.op1, z, y, z, n);
+    }
+    e.store(dst, 0, p, z);
+  });
+}
+
+void scalar_tensor_tensor(const Execution& e) {
+  Machine& m = e.machine;
+  const Instruction& i = e.instruction;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), tensor = m.make_row(e.op(3));
+  const Scalars scalar(e, 2, i.immediate[0]);
+  const int64_t n = dst.count();
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float *y = s.floats(1, n), *z = s.floats(2, n);
+    std::fill_n(y, n, scalar.at(p));
+    i.reverse0 ? alu(i.op0, y, x, z, n) : alu(i.op0, x, y, z, n);
+    const float* t = tensor.view(m.row(e.op(3), p), s.floats(3, n));
+    i.reverse1 ? alu(i.op1, t, z, z, n) : alu(i.op1, z, t, z, n);
+    e.store(dst, 0, p, z);
+  });
+}
+
+// dst = predicate ? on_true : on_false. Equal dtypes move raw bits; integers of different widths move exactly
+// on GpSimd; all else goes through fp32.
+void select(const Execution& e) {
+  Machine& m = e.machine;
+  const bool predicated_copy = e.instruction.opcode == Opcode::copy_predicated;
+  const std::size_t t = predicated_copy ? 1 : 2, f = predicated_copy ? 0 : 3, c = predicated_copy ? 2 : 1;
+  const bool immediate = !e.op(f).defined();
+  const Row dst = m.make_row(e.op(0)), on_true = m.make_row(e.op(t)), condition = m.make_row(e.op(c));
+  const Row on_false = immediate ? Row{} : m.make_row(e.op(f));
+  const int64_t n = dst.count(), element = static_cast<int64_t>(size_of(e.op(0).dtype));
+  const bool raw = !immediate && e.op(t).dtype == e.op(0).dtype && e.op(f).dtype == e.op(0).dtype;
+  const bool integers = e.instruction.engine == Engine::gpsimd && is_integral(e.op(0).dtype) &&
+                        is_integral(e.op(t).dtype) && (immediate || is_integral(e.op(f).dtype));
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    const float* choose = condition.view(m.row(e.op(c), p), s.floats(0, n));
+    std::byte* out = m.row(e.op(0), p);
+    if (raw) {
+      std::byte *x = s.bytes(0, n * element), *y = s.bytes(1, n * element);
+      on_true.load_raw(m.row(e.op(t), p), x);
+      on_false.load_raw(m.row(e.op(f), p), y);
+      for (int64_t j = 0; j < n; ++j) {
+        if (choose[j] != 0) std::copy_n(x + j * element, element, y + j * element);
+      }
+      dst.store_raw(out, y);
+    } else if (integers) {
+      int64_t *x = s.ints(0, n), *y = s.ints(1, n);
+      on_true.load(m.row(e.op(t), p), x);
+      if (immediate) {
+        std::fill_n(y, n, static_cast<int64_t>(e.instruction.immediate[0]));
+      } else {
+        on_false.load(m.row(e.op(f), p), y);
+      }
+      for (int64_t j = 0; j < n; ++j) y[j] = choose[j] != 0 ? x[j] : y[j];
+      dst.store(out, y);
+    } else {
+      const float* x = on_true.view(m.row(e.op(t), p), s.floats(1, n));
+      float* y = s.floats(2, n);
+      if (immediate) {
+        std::fill_n(y, n, e.instruction.immediate[0]);
+      } else {
+        on_false.load(m.row(e.op(f), p), y);
+      }
+      for (int64_t j = 0; j < n; ++j) y[j] = choose[j] != 0 ? x[j] : y[j];
+      e.store(dst, 0, p, y);
+    }
+  });
+}
+
+void memset(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0));
+  const int64_t n = dst.count();
+  const bool integer = e.instruction.integer_count == 1;
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    if (integer) {
+      int64_t* x = s.ints(0, n);
+      std::fill_n(x, n, e.integers()[0]);
+      dst.store(m.row(e.op(0), p), x);
+    } else {
+      float* x = s.floats(0, n);
+      std::fill_n(x, n, e.instruction.immediate[0]);
+      e.store(dst, 0, p, x);
+    }
+  });
+}
+
+void tensor_copy(const Execution& e) {
+  Machine& m = e.machine;
+  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const int64_t n = dst.count(), element = static_cast<int64_t>(size_of(e.op(0).dtype));
+  const bool raw = e.op(0).dtype == e.op(1).dtype;
+  const bool integers = e.instruction.engine == Engine::gpsimd && is_integral(e.op(1).dtype);
+  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    if (raw) {
+      std::byte* x = s.bytes(0, n * element);
+      src.load_raw(m.row(e.op(1), p), x);
+      dst.store_raw(m.row(e.op(0), p), x);
+    } else if (integers) {
+      int64_t* x = s.ints(0, n);
+      src.load(m.row(e.op(1), p), x);
+      dst.store(m.row(e.op(0), p), x);
+    } else {
+      e.store(dst, 0, p, src.view(m.row(e.op(1), p), s.floats(0, n)));
+    }
+  });
+}
+
+}  // namespace
+
+void execute_elementwise(const Execution& e) {
+  switch (e.instruction.opcode) {
+    case Opcode::activation:
+      return activation(e);
+    case Opcode::tensor_tensor:
+      return tensor_tensor(e);
+    case Opcode::tensor_scalar:
+      return tensor_scalar(e);
+    case Opcode::scalar_tensor_tensor:
+      return scalar_tensor_tensor(e);
+    case Opcode::select:
+    case Opcode::copy_predicated:
+      return select(e);
+    case Opcode::memset:
+      return memset(e);
+    default:
+      return tensor_copy(e);
+  }
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,47 @@
+// A few threads that stay: the simulator's instructions are too short to start threads for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace assay::backend {
+
+// Runs numbered tasks on all workers, the caller being worker 0. Which worker takes which task is not
+// deterministic, so tasks must not depend on it beyond using the worker's own scratch memory. Tasks must not
+// throw.
+class WorkerPool {
+ public:
+  explicit WorkerPool(int threads);  // >= 1
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  // Calls task(number, worker) for every number in [0, count) and returns when all are done. Does not
+  // allocate.
+  template <typename Task>
+  void run(int count, const Task& task) {
+    run_erased(count, &task,
+               [](const void* t, int number, int worker) { (*static_cast<const Task*>(t))(number, worker); });
+  }
+
+ private:
+  using Call = void (*)(const void* task, int number, int worker);
+  void run_erased(int count, const void* task, Call call);
+  void work(int worker);
+  void loop(int worker);
+
+  std::vector<std::thread> threads_;
+  std::atomic<uint32_t> round_{0};  // raised to start a round, and to stop
+  std::atomic<int> next_{0};
+  std::atomic<int> busy_{0};
+  std::atomic<bool> stop_{false};
+  int count_ = 0;
+  const void* task_ = nullptr;
+  Call call_ = nullptr;
+};
+
+}  // namespace assay::backend
