@@ -13,8 +13,8 @@
 namespace assay {
 
 // Records of a results.jsonl, in order. A last line without a newline is what a killed writer left: it is
-// dropped, and `complete_bytes` says where it begins. Throws Error{malformed_file} naming file, line and field
-// for a bad line, Error{io} if the file cannot be read. A missing file has no records.
+// dropped, and `complete_bytes` says where it begins. Throws Error{malformed_file} naming file, line and
+// field for a bad line, Error{io} if the file cannot be read. A missing file has no records.
 std::vector<Record> read_results(const std::string& path, uint64_t* complete_bytes = nullptr);
 std::vector<NodeRecord> read_nodes(const std::string& path);
 
