@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/decompose/decompose.h"
 #include "core/error.h"
 #include "core/io/input_ranges.h"
 #include "core/io/model.h"
@@ -120,23 +121,28 @@ void check_expected(const Graph& graph, const TensorFile& file, const std::strin
   }
 }
 
-std::shared_ptr<const Graph> specialised(const Model& model, const std::optional<TensorFile>& inputs) {
-  if (!model.graph.has_symbols()) return std::make_shared<const Graph>(model.graph);
-  if (!inputs) {
-    throw Error(ErrorCode::unsupported, model.origin +
-                                            ": the graph has symbolic sizes; give their values by adding "
-                                            "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
+// With plain sizes and in terms of operators that backends run.
+std::shared_ptr<const Graph> runnable(Model& model, const std::optional<TensorFile>& inputs) {
+  Graph graph = std::move(model.graph);
+  if (graph.has_symbols()) {
+    if (!inputs) {
+      throw Error(ErrorCode::unsupported,
+                  model.origin + ": the graph has symbolic sizes; give their values by adding "
+                                 "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
+    }
+    std::map<std::string, TensorMeta> metas;
+    for (const auto& [name, tensor] : inputs->tensors) metas[name] = {tensor.dtype(), tensor.shape()};
+    graph = specialise(graph, metas);
   }
-  std::map<std::string, TensorMeta> metas;
-  for (const auto& [name, tensor] : inputs->tensors) metas[name] = {tensor.dtype(), tensor.shape()};
-  return std::make_shared<const Graph>(specialise(model.graph, metas));
+  decompose(graph);
+  return std::make_shared<const Graph>(std::move(graph));
 }
 
 }  // namespace
 
 Case read_model_file(const std::string& path, const std::optional<std::string>& inputs,
                      const std::optional<std::string>& expected) {
-  const Model model = read_model(path);
+  Model model = read_model(path);
   const auto inputs_path = inputs ? inputs : beside(path, ".in.safetensors");
   const auto expected_path = expected ? expected : beside(path, ".out.safetensors");
 
@@ -151,13 +157,13 @@ Case read_model_file(const std::string& path, const std::optional<std::string>& 
   c.suite = "check";
   c.subject = c.id;
   c.file = path;
-  c.graph = specialised(model, given);
   if (given) {
     for (auto& [name, tensor] : given->tensors)
       c.inputs[name] = TensorRecipe{tensor.dtype(), tensor.shape(), tensor};
   } else {
     c.inputs = model.inputs.empty() ? default_input_recipes(model) : model.inputs;
   }
+  c.graph = runnable(model, given);
   // Large weights stay on disk until the case is run.
   c.load_weights = [path] { return read_model(path).weights; };
   if (expected_path) {
