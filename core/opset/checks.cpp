@@ -193,6 +193,7 @@ int64_t window_count(const OpCall& call, int64_t size, int64_t kernel, int64_t s
          "kernel size {}, stride {} and dilation {} must be positive and padding {} must not be negative",
          kernel, stride, dilation, padding);
   }
+  if (size < 0) fail(call, "the windowed size is {}; it cannot be negative", size);
   if (kernel > kLimit || stride > kLimit || dilation > kLimit || padding > kLimit || size > kLimit ||
       (kernel > 1 && dilation > kLimit / (kernel - 1))) {
     fail(call, "kernel size {}, stride {}, dilation {} or padding {} is too large", kernel, stride, dilation,

@@ -122,6 +122,13 @@ const Shape& shape_of(const OpCall& call, std::string_view name) {
   return call.input(call.tensor(name)).shape;
 }
 
+// The size `from_end` dims before the end; 1 where there is none, so that an unchecked call cannot go wrong
+// here.
+int64_t size_from_end(const OpCall& call, std::string_view name, std::size_t from_end) {
+  const Shape& shape = shape_of(call, name);
+  return shape.size() < from_end ? 1 : shape[shape.size() - from_end];
+}
+
 // One product and one sum for each element of the result and each of `inner`.
 double product(double results, int64_t inner) { return 2 * results * static_cast<double>(inner); }
 
@@ -172,21 +179,20 @@ double flops_of(const OpCall& call) {
   const double first = results.empty() ? 0 : count_of(results[0].shape);
 
   if (op == "aten::mm.default" || op == "aten::bmm.default")
-    return product(first, shape_of(call, "self").back());
-  if (op == "aten::addmm.default") return product(first, shape_of(call, "mat1").back()) + first;
-  if (op == "aten::baddbmm.default") return product(first, shape_of(call, "batch1").back()) + first;
+    return product(first, size_from_end(call, "self", 1));
+  if (op == "aten::addmm.default") return product(first, size_from_end(call, "mat1", 1)) + first;
+  if (op == "aten::baddbmm.default") return product(first, size_from_end(call, "batch1", 1)) + first;
   if (op == "aten::linear.default") {
-    return product(first, shape_of(call, "input").back()) + (call.is_none("bias") ? 0 : first);
+    return product(first, size_from_end(call, "input", 1)) + (call.is_none("bias") ? 0 : first);
   }
-  if (op == "aten::matmul.default") return product(first, shape_of(call, "self").back());
+  if (op == "aten::matmul.default") return product(first, size_from_end(call, "self", 1));
   if (op == "aten::scaled_dot_product_attention.default") {
-    const Shape& query = shape_of(call, "query");
-    const int64_t keys = shape_of(call, "key").at(shape_of(call, "key").size() - 2);
-    const double width = static_cast<double>(std::max<int64_t>(shape_of(call, "value").back(), 1));
+    const int64_t keys = size_from_end(call, "key", 2);
+    const double width = static_cast<double>(std::max<int64_t>(size_from_end(call, "value", 1), 1));
     const double scores = first / width * static_cast<double>(keys);
-    return product(scores, query.back()) + product(first, keys) + 5 * scores;
+    return product(scores, size_from_end(call, "query", 1)) + product(first, keys) + 5 * scores;
   }
-  if (op == "aten::_cdist_forward.default") return 1.5 * product(first, shape_of(call, "x1").back());
+  if (op == "aten::_cdist_forward.default") return 1.5 * product(first, size_from_end(call, "x1", 1));
   if (op == "aten::convolution.default" || op == "aten::conv1d.default" || op == "aten::conv2d.default") {
     if (results.empty()) return 0;
     return convolution_flops(call, results[0].shape) + (call.is_none("bias") ? 0 : first);

@@ -43,7 +43,14 @@ const ShapeTable& shape_rules() {
 std::optional<std::vector<TensorMeta>> infer(const OpCall& call) {
   const ShapeRule* rule = shape_rules().find(call.op());
   if (rule == nullptr) return std::nullopt;
-  std::vector<TensorMeta> out = (*rule)(call);
+  std::vector<TensorMeta> out;
+  try {
+    out = (*rule)(call);
+  } catch (const Error& error) {
+    // What the tensor and dtype functions throw does not name the operator.
+    if (std::string_view(error.what()).starts_with(call.op() + ": ")) throw;
+    throw Error(error.code(), call.op() + ": " + error.what());
+  }
   for (const TensorMeta& meta : out) {
     // A rule gives -1 where the size depends on data.
     if (std::any_of(meta.shape.begin(), meta.shape.end(), [](int64_t size) { return size < 0; }))

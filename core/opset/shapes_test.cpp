@@ -248,6 +248,7 @@ TEST(Shapes, HostileArgumentsAreRefusedOrHarmless) {
         run(op, arguments);
       } catch (const Error& error) {
         EXPECT_NE(error.code(), ErrorCode::internal) << op << arguments.dump() << error.what();
+        EXPECT_TRUE(std::string(error.what()).starts_with(op)) << op << arguments.dump() << error.what();
       }
     }
   }

@@ -73,7 +73,10 @@ Shape convolved(const OpCall& call, const Shape& input, const Shape& weight, con
       fail(call, "groups is {}; it must divide the {} output channels of weight", groups, weight[0]);
     }
   }
-  Shape out{input[0], window.transposed ? weight[1] * groups : weight[0]};
+  Shape out{input[0], weight[0]};
+  if (window.transposed && __builtin_mul_overflow(weight[1], groups, &out[1])) {
+    fail(call, "weight has shape {} and groups is {}; the result is too large", to_string(weight), groups);
+  }
   for (std::size_t i = 0; i < window.stride.size(); ++i) {
     const int64_t size = input[i + 2];
     const int64_t kernel = weight[i + 2];

@@ -68,10 +68,13 @@ Metas col2im(const OpCall& call) {
     require_length(call, "an argument", list->size(), 2);
   }
   int64_t windows = 1;
+  int64_t area = 1;
   for (std::size_t i = 0; i < 2; ++i) {
-    windows *= window_count(call, size[i], kernel[i], stride[i], padding[i], dilation[i], false);
+    const int64_t count = window_count(call, size[i], kernel[i], stride[i], padding[i], dilation[i], false);
+    if (__builtin_mul_overflow(windows, count, &windows) || __builtin_mul_overflow(area, kernel[i], &area)) {
+      fail(call, "output_size {} or kernel_size {} is too large", to_string(size), to_string(kernel));
+    }
   }
-  const int64_t area = kernel[0] * kernel[1];
   const int64_t rows = size_at(self, -2);
   if (rows % area != 0)
     fail(call, "self has shape {}; its second to last size must be a multiple of the kernel's {} elements",
