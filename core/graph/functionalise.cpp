@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/opset/schema.h"
@@ -13,9 +15,22 @@ namespace {
 
 class Pass {
  public:
-  explicit Pass(Graph& graph) : graph_(graph), group_(graph.values.size()), current_(graph.values.size()) {
-    std::iota(group_.begin(), group_.end(), 0);
-    std::iota(current_.begin(), current_.end(), 0);
+  explicit Pass(Graph& graph)
+      : graph_(graph),
+        group_(graph.values.size()),
+        members_(graph.values.size()),
+        replaced_by_(graph.values.size(), -1),
+        last_use_(graph.values.size(), -1) {
+    for (std::size_t id = 0; id < graph.values.size(); ++id) {
+      group_[id] = static_cast<ValueId>(id);
+      members_[id] = {static_cast<ValueId>(id)};
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const ValueId id : inputs_of(graph.nodes[i])) last_use_[index(id)] = static_cast<int64_t>(i);
+    }
+    // What the caller sees after the call is a use as well.
+    for (const GraphOutput& output : graph.outputs) use_at_end(output.value);
+    for (const GraphInput& input : graph.inputs) use_at_end(input.value);
   }
 
   void run() {
@@ -23,7 +38,7 @@ class Pass {
       Node& node = graph_.nodes[i];
       rename_reads(node);
       if (const std::string form = functional_form(node.op); !form.empty()) {
-        replace(node, form, i);
+        replace(node, form, static_cast<int64_t>(i));
       } else {
         join_views(node);
       }
@@ -32,16 +47,27 @@ class Pass {
   }
 
  private:
-  std::size_t index(ValueId id) const { return static_cast<std::size_t>(id); }
+  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
   const std::string& name(ValueId id) const { return graph_.values[index(id)].name; }
+  void use_at_end(ValueId id) {
+    if (id >= 0) last_use_[index(id)] = std::numeric_limits<int64_t>::max();
+  }
+
+  // What a value of the original graph is called by now. Chains are shortened as they are followed.
+  ValueId current(ValueId id) {
+    ValueId end = id;
+    while (replaced_by_[index(end)] >= 0) end = replaced_by_[index(end)];
+    while (id != end) id = std::exchange(replaced_by_[index(id)], end);
+    return end;
+  }
 
   void rename_reads(Node& node) {
     for (NamedArgument& argument : node.arguments) {
       if (auto* one = std::get_if<ValueArg>(&argument.value)) {
-        if (one->id >= 0) one->id = current_[index(one->id)];
+        if (one->id >= 0) one->id = current(one->id);
       } else if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
         for (ValueId& id : list->ids) {
-          if (id >= 0) id = current_[index(id)];
+          if (id >= 0) id = current(id);
         }
       }
     }
@@ -60,12 +86,14 @@ class Pass {
       const auto* value = given == nullptr ? nullptr : std::get_if<ValueArg>(&given->value);
       if (value == nullptr || value->id < 0) continue;
       for (const ValueId output : node.outputs) {
-        if (output >= 0) group_[index(output)] = group_[index(value->id)];
+        if (output < 0) continue;
+        group_[index(output)] = group_[index(value->id)];
+        members_[index(group_[index(output)])].push_back(output);
       }
     }
   }
 
-  void replace(Node& node, const std::string& form, std::size_t at) {
+  void replace(Node& node, const std::string& form, int64_t at) {
     const auto* self =
         node.arguments.empty() ? nullptr : std::get_if<ValueArg>(&node.arguments.front().value);
     if (self == nullptr || self->id < 0 || node.outputs.size() != 1 || node.outputs[0] < 0) {
@@ -77,59 +105,45 @@ class Pass {
     }
     check_no_other_view(node, self->id, at);
     node.op = form;
-    const ValueId before = self->id;
-    const ValueId after = node.outputs[0];
-    for (ValueId& id : current_) {
-      if (id == before) id = after;
-    }
-    // The result is a tensor of its own now; only the group's identity moves on, so that a second change
-    // finds it.
-    group_[index(after)] = after;
+    // The result, a tensor of its own now, stands for the changed tensor from here on.
+    replaced_by_[index(self->id)] = node.outputs[0];
   }
 
-  // Uses of any other member of the group, after this node, would miss the change.
-  void check_no_other_view(const Node& node, ValueId self, std::size_t at) const {
-    const auto check = [&](ValueId id) {
-      if (id < 0) return;
-      const ValueId now = current_[index(id)];
-      if (now != self && group_[index(now)] == group_[index(self)]) {
-        throw Error(
-            ErrorCode::unsupported,
-            fmt::format(
-                "{}: node '{}' ({}) changes '{}' in place while '{}', which shares its memory, is used "
-                "afterwards. Call exported_program.run_decompositions() before torch.export.save",
-                graph_.id, node.name, node.op, name(self), name(now)));
-      }
-    };
-    for (std::size_t i = at + 1; i < graph_.nodes.size(); ++i) {
-      for (const ValueId id : inputs_of(graph_.nodes[i])) check(id);
+  // Later uses of anything else that shares the memory would miss the change.
+  void check_no_other_view(const Node& node, ValueId self, int64_t at) {
+    for (const ValueId member : members_[index(group_[index(self)])]) {
+      if (last_use_[index(member)] <= at || current(member) == self) continue;
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("{}: node '{}' ({}) changes '{}' in place while '{}', which shares its memory, is used "
+                      "afterwards. Call exported_program.run_decompositions() before torch.export.save",
+                      graph_.id, node.name, node.op, name(self), name(member)));
     }
-    for (const GraphOutput& output : graph_.outputs) check(output.value);
-    // What the caller can see after the call is a use as well.
-    for (const GraphInput& input : graph_.inputs) check(input.value);
   }
 
   void rename_outputs() {
     std::vector<GraphOutput> mutations;
     for (const GraphInput& input : graph_.inputs) {
-      if (input.value < 0 || current_[index(input.value)] == input.value) continue;
+      if (input.value < 0 || current(input.value) == input.value) continue;
       if (input.kind == InputKind::constant) continue;  // nobody reads it after the call
       GraphOutput output;
-      output.value = current_[index(input.value)];
+      output.value = current(input.value);
       output.kind =
           input.kind == InputKind::user ? OutputKind::user_input_mutation : OutputKind::buffer_mutation;
       output.target = input.target;
       mutations.push_back(std::move(output));
     }
     for (GraphOutput& output : graph_.outputs) {
-      if (output.value >= 0) output.value = current_[index(output.value)];
+      if (output.value >= 0) output.value = current(output.value);
     }
     graph_.outputs.insert(graph_.outputs.begin(), mutations.begin(), mutations.end());
   }
 
   Graph& graph_;
-  std::vector<ValueId> group_;    // values that may share memory have the same entry
-  std::vector<ValueId> current_;  // what a value of the original graph is called by now
+  std::vector<ValueId> group_;                 // values that may share memory name the same value
+  std::vector<std::vector<ValueId>> members_;  // by that value
+  std::vector<ValueId> replaced_by_;           // -1: still itself
+  std::vector<int64_t> last_use_;              // index of the last node that reads the value
 };
 
 }  // namespace
