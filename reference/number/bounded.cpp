@@ -1,0 +1,69 @@
+#include "reference/number/bounded.h"
+
+namespace assay::reference {
+namespace {
+
+// One rounding to `intermediate` of a result whose error so far is `b` and variance s2.
+Bounded rounded(double v, double b, double s2, double relative) {
+  const Environment& e = *current_environment;
+  const double error = relative * std::fabs(v);
+  if (e.early_overflow && !(std::fabs(v) + b <= e.max) && std::isfinite(v)) b = HUGE_VAL;
+  return {v, b + error, s2 + error * error / 3};
+}
+
+// What underflow may cost a product, quotient or function value; nothing where the result is far from it.
+double underflow(const Environment& e, double v) {
+  return v != 0 && std::fabs(v) < e.eta * 0x1p60 ? e.eta : 0;
+}
+
+}  // namespace
+
+Bounded operator+(Bounded a, Bounded b) {
+  return rounded(a.value + b.value, a.bound + b.bound, a.variance + b.variance, current_environment->u);
+}
+
+Bounded operator*(Bounded a, Bounded b) {
+  const Environment& e = *current_environment;
+  const double va = std::fabs(a.value), vb = std::fabs(b.value);
+  // 0 * infinity would poison a bound that is exactly 0.
+  double bound = a.bound * b.bound;
+  if (b.bound != 0) bound += va * b.bound;
+  if (a.bound != 0) bound += vb * a.bound;
+  double variance = 0;
+  if (a.variance != 0) variance += vb * vb * a.variance;
+  if (b.variance != 0) variance += va * va * b.variance;
+  const double v = a.value * b.value;
+  return rounded(v, bound + underflow(e, v), variance, e.u);
+}
+Bounded operator/(Bounded a, Bounded b) {
+  const Environment& e = *current_environment;
+  const Allowance& allowance = e.allowance(Function::div);
+  const double v = a.value / b.value;
+  const double vb = std::fabs(b.value);
+  double bound = allowance.absolute;
+  double variance = 0;
+  if (a.bound != 0 || b.bound != 0) {
+    // |a/b - (a+da)/(b+db)| <= (ba + |v| bb) / (|b| - bb): exact, not only first order.
+    bound += b.bound < vb ? (a.bound + std::fabs(v) * b.bound) / (vb - b.bound) : HUGE_VAL;
+  }
+  if (a.variance != 0 || b.variance != 0) variance = (a.variance + v * v * b.variance) / (vb * vb);
+  return rounded(v, bound + underflow(e, v), variance, allowance.relative);
+}
+
+Bounded constant_of(double v, const Bounded*) {
+  const double error = std::isfinite(v) ? std::fabs(v - round_to(current_environment->intermediate(), v)) : 0;
+  return {v, error, 0};
+}
+
+Bounded finish_bounded(Function function, double v, Bounded x, double slope) {
+  const Environment& e = *current_environment;
+  const Allowance& allowance = e.allowance(function);
+  const bool inside = x.value >= allowance.lo && x.value <= allowance.hi;
+  if (!inside && allowance.undefined_outside && !std::isnan(x.value)) return {v, HUGE_VAL, 0};
+  double bound = allowance.absolute + underflow(e, v);
+  if (x.bound != 0) bound += slope * x.bound;
+  const double variance = x.variance != 0 ? slope * slope * x.variance : 0;
+  return rounded(v, bound, variance, allowance.relative);
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,146 @@
+// Matrix products. Rows of the result are built by adding a[i,k] times row k of b: the order of k is natural,
+// so that partial sums are those of the formulas, and the inner loop runs over independent outputs.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "reference/number/sums.h"
+
+namespace assay::reference {
+namespace {
+
+std::size_t size(int64_t n) { return static_cast<std::size_t>(n); }
+
+// Declared ascending accumulation in a format whose gamma is void: each step rounded, nothing bounded.
+Bounded simulated_dot(const Environment& e, const Bounded* a, const Bounded* b, int64_t stride,
+                      const Bounded* addend, int64_t k) {
+  double sum = 0;
+  for (int64_t p = 0; p < k; ++p) {
+    double product = a[p].value * b[p * stride].value;
+    if (!e.precision().products_exact) product = round_to(e.accumulator(), product);
+    sum = round_to(e.accumulator(), sum + product);
+  }
+  if (addend != nullptr) sum = round_to(e.accumulator(), sum + addend->value);
+  return sum;
+}
+
+}  // namespace
+
+void matmul_any_order(const double* a, const double* b, const double* addend, double* c, int64_t m, int64_t n,
+                      int64_t k) {
+  for (int64_t i = 0; i < m; ++i) {
+    double* row = c + i * n;
+    if (addend != nullptr) {
+      std::copy_n(addend + i * n, n, row);
+    } else {
+      std::fill_n(row, n, 0.0);
+    }
+    for (int64_t p = 0; p < k; ++p) {
+      const double s = a[i * k + p];
+      const double* other = b + p * n;
+      for (int64_t j = 0; j < n; ++j) row[j] += s * other[j];
+    }
+  }
+}
+
+void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend, Bounded* c, int64_t m,
+                      int64_t n, int64_t k) {
+  const Environment& e = *current_environment;
+  const int64_t terms = k + (addend != nullptr ? 1 : 0);
+  if (static_cast<double>(terms) * e.u_acc >= 1 && e.precision().order == ReductionOrder::ascending) {
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        const Bounded* extra = addend != nullptr ? addend + i * n + j : nullptr;
+        c[i * n + j] = simulated_dot(e, a + i * k, b + j, n, extra, k);
+      }
+    }
+    return;
+  }
+  // Structure of arrays, so that the inner loops vectorise.
+  std::vector<double> values(size(k * n)), bounds;
+  bool exact = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = b[i].value;
+    exact = exact && b[i].bound == 0;
+  }
+  for (int64_t i = 0; i < m * k; ++i) exact = exact && a[i].bound == 0;
+  if (!exact) {
+    bounds.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) bounds[i] = b[i].bound;
+  }
+  const double product_weight = e.precision().products_exact ? 0 : 1;
+  const double allowance = gamma(terms, e.u_acc);
+  const double underflow = static_cast<double>(terms) * e.eta_acc;
+  std::vector<double> sum(size(n)), magnitude(size(n)), squares(size(n)), error(size(n));
+  for (int64_t i = 0; i < m; ++i) {
+    std::fill(sum.begin(), sum.end(), 0);
+    std::fill(magnitude.begin(), magnitude.end(), 0);
+    std::fill(squares.begin(), squares.end(), 0);
+    std::fill(error.begin(), error.end(), 0);
+    for (int64_t p = 0; p < k; ++p) {
+      const double s = a[i * k + p].value;
+      const double* other = values.data() + p * n;
+      for (std::size_t j = 0; j < sum.size(); ++j) {
+        const double product = s * other[j];
+        sum[j] += product;
+        magnitude[j] += std::fabs(product);
+        squares[j] += sum[j] * sum[j] + product_weight * product * product;
+      }
+      if (!exact) {
+        const double s_abs = std::fabs(s), s_bound = a[i * k + p].bound;
+        const double* other_bound = bounds.data() + p * n;
+        for (std::size_t j = 0; j < sum.size(); ++j) {
+          error[j] += s_abs * other_bound[j] + s_bound * (std::fabs(other[j]) + other_bound[j]);
+        }
+      }
+    }
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      double variance = 0;
+      if (addend != nullptr) {
+        const Bounded extra = addend[i * n + static_cast<int64_t>(j)];
+        sum[j] += extra.value;
+        magnitude[j] += std::fabs(extra.value);
+        error[j] += extra.bound;
+        squares[j] += sum[j] * sum[j];
+        variance = extra.variance;
+      }
+      c[i * n + static_cast<int64_t>(j)] = {sum[j],
+                                            error[j] + allowance * (magnitude[j] + error[j]) + underflow,
+                                            variance + e.u_acc * e.u_acc / 3 * squares[j]};
+    }
+  }
+}
+
+void matmul_any_order(const Stochastic* a, const Stochastic* b, const Stochastic* addend, Stochastic* c,
+                      int64_t m, int64_t n, int64_t k) {
+  Environment& e = *current_environment;
+  const double product_weight = e.precision().products_exact ? 0 : 1;
+  const double scale = e.u_acc * std::sqrt(2.0 / 3.0);
+  std::vector<double> values(size(k * n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = b[i].value;
+  std::vector<double> sum(size(n)), squares(size(n));
+  for (int64_t i = 0; i < m; ++i) {
+    std::fill(sum.begin(), sum.end(), 0);
+    std::fill(squares.begin(), squares.end(), 0);
+    for (int64_t p = 0; p < k; ++p) {
+      const double s = a[i * k + p].value;
+      const double* other = values.data() + p * n;
+      for (std::size_t j = 0; j < sum.size(); ++j) {
+        const double product = s * other[j];
+        sum[j] += product;
+        squares[j] += sum[j] * sum[j] + product_weight * product * product;
+      }
+    }
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      if (addend != nullptr) {
+        sum[j] += addend[i * n + static_cast<int64_t>(j)].value;
+        squares[j] += sum[j] * sum[j];
+      }
+      const bool noisy = std::isfinite(sum[j]) && squares[j] > 0;
+      c[i * n + static_cast<int64_t>(j)] =
+          noisy ? sum[j] + scale * std::sqrt(squares[j]) * e.random.normal() : sum[j];
+    }
+  }
+}
+
+}  // namespace assay::reference

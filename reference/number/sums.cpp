@@ -1,0 +1,148 @@
+#include "reference/number/sums.h"
+
+#include <array>
+#include <cmath>
+
+namespace assay::reference {
+namespace {
+
+// What flushed partial sums may cost: nothing without flushing, since sums of floats underflow exactly.
+double flush_cost(const Environment& e, int64_t n) {
+  return e.precision().ftz_out ? static_cast<double>(n) * e.eta_acc : 0;
+}
+
+// bf16 accumulation beyond 255 terms: gamma is void, and only a declared order has an answer.
+bool simulates_order(const Environment& e, int64_t n) {
+  return static_cast<double>(n) * e.u_acc >= 1 && e.precision().order == ReductionOrder::ascending;
+}
+
+Stochastic with_noise(const Environment& e, RandomStream& random, double sum, double squares) {
+  if (!std::isfinite(sum) || squares == 0) return sum;
+  return sum + e.u_acc * std::sqrt(2.0 / 3.0 * squares) * random.normal();
+}
+
+}  // namespace
+
+double sum_any_order(const double* x, int64_t n) {
+  std::array<double, 8> lanes{};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (std::size_t l = 0; l < 8; ++l) lanes[l] += x[i + static_cast<int64_t>(l)];
+  }
+  double rest = 0;
+  for (; i < n; ++i) rest += x[i];
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7])) +
+         rest;
+}
+
+Bounded sum_any_order(const Bounded* x, int64_t n) {
+  const Environment& e = *current_environment;
+  if (simulates_order(e, n)) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum = round_to(e.accumulator(), sum + x[i].value);
+    return sum;
+  }
+  double sum = 0, magnitude = 0, bound = 0, variance = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += x[i].value;
+    magnitude += std::fabs(x[i].value) + x[i].bound;
+    bound += x[i].bound;
+    variance += x[i].variance;
+    if (i > 0) squares += sum * sum;
+  }
+  if (n <= 1) return {sum, bound, variance};
+  return {sum, bound + gamma(n - 1, e.u_acc) * magnitude + flush_cost(e, n),
+          variance + e.u_acc * e.u_acc / 3 * squares};
+}
+
+Stochastic sum_any_order(const Stochastic* x, int64_t n) {
+  Environment& e = *current_environment;
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += x[i].value;
+    if (i > 0) squares += sum * sum;
+  }
+  return with_noise(e, e.random, sum, squares);
+}
+
+double dot_any_order(const double* a, const double* b, int64_t n) {
+  double c = 0;
+  std::array<double, 8> lanes{};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (std::size_t l = 0; l < 8; ++l) {
+      const int64_t at = i + static_cast<int64_t>(l);
+      lanes[l] += a[at] * b[at];
+    }
+  }
+  for (; i < n; ++i) c += a[i] * b[i];
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7])) +
+         c;
+}
+
+Bounded dot_any_order(const Bounded* a, const Bounded* b, int64_t n) {
+  Bounded c;
+  matmul_any_order(a, b, static_cast<const Bounded*>(nullptr), &c, 1, 1, n);
+  return c;
+}
+
+Stochastic dot_any_order(const Stochastic* a, const Stochastic* b, int64_t n) {
+  Stochastic c;
+  matmul_any_order(a, b, static_cast<const Stochastic*>(nullptr), &c, 1, 1, n);
+  return c;
+}
+
+void prefix_sums_any_order(const double* x, double* out, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) out[i] = sum += x[i];
+}
+
+void prefix_sums_any_order(const Bounded* x, Bounded* out, int64_t n) {
+  const Environment& e = *current_environment;
+  double sum = 0, magnitude = 0, bound = 0, variance = 0, squares = 0;
+  const bool simulate = simulates_order(e, n);
+  for (int64_t i = 0; i < n; ++i) {
+    sum += x[i].value;
+    if (simulate) {
+      sum = round_to(e.accumulator(), sum);
+      out[i] = sum;
+      continue;
+    }
+    magnitude += std::fabs(x[i].value) + x[i].bound;
+    bound += x[i].bound;
+    variance += x[i].variance;
+    if (i > 0) squares += sum * sum;
+    out[i] = {sum, bound + (i > 0 ? gamma(i, e.u_acc) * magnitude + flush_cost(e, i) : 0),
+              variance + e.u_acc * e.u_acc / 3 * squares};
+  }
+}
+
+void prefix_sums_any_order(const Stochastic* x, Stochastic* out, int64_t n) {
+  Environment& e = *current_environment;
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += x[i].value;
+    if (i > 0) squares += sum * sum;
+    out[i] = with_noise(e, e.random, sum, squares);
+  }
+}
+
+int64_t wrapped_sum(const int64_t* x, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(x[i]);
+  return static_cast<int64_t>(sum);
+}
+
+int64_t wrapped_dot(const int64_t* a, const int64_t* b, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(a[i]) * static_cast<uint64_t>(b[i]);
+  return static_cast<int64_t>(sum);
+}
+
+int64_t wrapped_product(const int64_t* x, int64_t n) {
+  uint64_t product = 1;
+  for (int64_t i = 0; i < n; ++i) product *= static_cast<uint64_t>(x[i]);
+  return static_cast<int64_t>(product);
+}
+
+}  // namespace assay::reference
