@@ -1,0 +1,255 @@
+// convolution: one product per kernel tap, accumulated in PSUM; depthwise on the Vector engine.
+#include <algorithm>
+
+#include "backend/kernels/gemm.h"
+
+namespace assay::backend {
+namespace {
+
+constexpr int64_t kPartitions = 128;
+constexpr int64_t kPsumColumns = 512;
+// Bytes a partition for the window of the input that one output tile needs, and for the weights.
+constexpr int64_t kWindowBytes = 64 * 1024;
+constexpr int64_t kWeightBytes = 72 * 1024;
+
+// As two-dimensional; one-dimensional convolutions have height 1.
+struct Convolution {
+  View x, w, out;  // [N, C, H, W], [Co, C / groups, KH, KW], [N, Co, OH, OW]
+  std::optional<View> bias;
+  int64_t stride[2], padding[2], dilation[2];
+  int64_t groups;
+  int64_t taps() const { return w.shape[2] * w.shape[3]; }
+};
+
+// A tile of output rows and columns, and the input window under it.
+struct Window {
+  int64_t oh, ow, rows, columns;  // first output row and column, output rows and columns
+};
+
+int64_t window_size(const Convolution& c, int dim, int64_t outputs) {
+  return (outputs - 1) * c.stride[dim] +
+         (c.w.shape[static_cast<std::size_t>(2 + dim)] - 1) * c.dilation[dim] + 1;
+}
+
+// Output tiles of at most `elements` elements whose windows (of `copies` channel tiles) fit.
+std::vector<Window> windows(const Convolution& c, int64_t elements, int64_t copies) {
+  const int64_t height = c.out.shape[2], width = c.out.shape[3];
+  const auto element = static_cast<int64_t>(size_of(c.x.dtype));
+  int64_t columns = std::min(width, elements);
+  int64_t rows = std::clamp<int64_t>(elements / columns, 1, height);
+  const auto bytes = [&] { return copies * window_size(c, 0, rows) * window_size(c, 1, columns) * element; };
+  while (bytes() > kWindowBytes && (rows > 1 || columns > 1)) {
+    (rows > 1 ? rows : columns) = (rows > 1 ? rows : columns) / 2;
+  }
+  std::vector<Window> out;
+  for (int64_t oh = 0; oh < height; oh += rows) {
+    for (int64_t ow = 0; ow < width; ow += columns) {
+      out.push_back({oh, ow, std::min(rows, height - oh), std::min(columns, width - ow)});
+    }
+  }
+  return out;
+}
+
+// The window [channels, rows, columns] of x[n, first...] with zeros outside of the input.
+AccessPattern load_window(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first,
+                          int64_t channels, int64_t channel_step, const Window& win) {
+  const int64_t size[2] = {window_size(c, 0, win.rows), window_size(c, 1, win.columns)};
+  const int64_t start[2] = {win.oh * c.stride[0] - c.padding[0], win.ow * c.stride[1] - c.padding[1]};
+  const AccessPattern tile = ctx.b.sbuf(c.x.dtype, static_cast<int>(channels), {size[0], size[1]});
+  int64_t low[2], count[2];
+  for (int d = 0; d < 2; ++d) {
+    const int64_t extent = c.x.shape[static_cast<std::size_t>(2 + d)];
+    low[d] = std::clamp<int64_t>(-start[d], 0, size[d]);
+    count[d] = std::clamp<int64_t>(extent - start[d], low[d], size[d]) - low[d];
+  }
+  if (count[0] < size[0] || count[1] < size[1]) ctx.b.memset(tile, 0.0f);
+  if (count[0] > 0 && count[1] > 0) {
+    const Shape& s = c.x.strides;
+    const int64_t offset =
+        c.x.offset + n * s[0] + first * s[1] + (start[0] + low[0]) * s[2] + (start[1] + low[1]) * s[3];
+    ctx.b.dma_copy(tile.slice(0, low[0], count[0]).slice(1, low[1], count[1]),
+                   hbm_tile(c.x.dtype, c.x.tensor, offset, static_cast<int>(channels), channel_step * s[1],
+                            {count[0], count[1]}, {s[2], s[3]}));
+  }
+  return tile;
+}
+
+// What tap (kh, kw) sees of a window, [rows, columns].
+AccessPattern tap_of(const Convolution& c, const AccessPattern& window, const Window& win, int64_t tap) {
+  const int64_t kh = tap / c.w.shape[3], kw = tap % c.w.shape[3];
+  return window.slice(0, kh * c.dilation[0], win.rows, c.stride[0])
+      .slice(1, kw * c.dilation[1], win.columns, c.stride[1]);
+}
+
+// One value a channel, [channels, 1].
+std::optional<AccessPattern> load_bias(KernelContext& ctx, const Convolution& c, int64_t first,
+                                       int64_t channels, int64_t step) {
+  if (!c.bias) return std::nullopt;
+  const AccessPattern tile = ctx.b.sbuf(c.bias->dtype, static_cast<int>(channels), {1});
+  ctx.b.dma_copy(tile, hbm_tile(c.bias->dtype, c.bias->tensor, c.bias->offset + first,
+                                static_cast<int>(channels), step, {1}, {1}));
+  return tile;
+}
+
+void store(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first, int64_t channels, int64_t step,
+           const Window& win, const AccessPattern& sum, const std::optional<AccessPattern>& bias) {
+  const AccessPattern result = ctx.b.sbuf(c.out.dtype, static_cast<int>(channels), {win.rows, win.columns});
+  if (bias) {
+    ctx.b.tensor_scalar(result, sum, AluOp::add, *bias);
+  } else {
+    ctx.b.tensor_copy(result, sum);
+  }
+  const Shape& s = c.out.strides;
+  ctx.b.dma_copy(hbm_tile(c.out.dtype, c.out.tensor,
+                          c.out.offset + n * s[0] + first * s[1] + win.oh * s[2] + win.ow * s[3],
+                          static_cast<int>(channels), step * s[1], {win.rows, win.columns}, {s[2], s[3]}),
+                 result);
+}
+
+// Every input channel has its own `multiplier` outputs: channels on partitions, a multiply-add a tap.
+void depthwise(KernelContext& ctx, const Convolution& c) {
+  const int64_t channels = c.x.shape[1], multiplier = c.out.shape[1] / channels, taps = c.taps();
+  const ProgramBuilder::Mark start = ctx.b.mark();
+  for (int64_t first = 0; first < channels; first += kPartitions) {
+    const int64_t count = std::min(kPartitions, channels - first);
+    for (int64_t m = 0; m < multiplier; ++m) {
+      ctx.b.release(start);
+      const int64_t output = first * multiplier + m;
+      const AccessPattern w = ctx.b.sbuf(c.w.dtype, static_cast<int>(count), {taps});
+      ctx.b.dma_copy(w, hbm_tile(c.w.dtype, c.w.tensor, c.w.offset + output * taps, static_cast<int>(count),
+                                 multiplier * taps, {taps}, {1}));
+      const std::optional<AccessPattern> bias = load_bias(ctx, c, output, count, multiplier);
+      for (int64_t n = 0; n < c.x.shape[0]; ++n) {
+        for (const Window& win : windows(c, kTileFree, 1)) {
+          const ProgramBuilder::Mark mark = ctx.b.mark();
+          const AccessPattern x = load_window(ctx, c, n, first, count, 1, win);
+          const AccessPattern sum = ctx.b.sbuf(DType::f32, static_cast<int>(count), {win.rows, win.columns});
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            const AccessPattern seen = tap_of(c, x, win, tap), weight = w.slice(0, tap, 1);
+            if (tap == 0) {
+              ctx.b.tensor_scalar(sum, seen, AluOp::multiply, weight);
+            } else {
+              ctx.b.scalar_tensor_tensor(sum, seen, AluOp::multiply, weight, AluOp::add, sum);
+            }
+          }
+          store(ctx, c, n, output, count, multiplier, win, sum, bias);
+          ctx.b.release(mark);
+        }
+      }
+    }
+  }
+  ctx.b.release(start);
+}
+
+// out[co, pixels] = sum over taps and channel tiles of w[ci, co]^T x[ci, pixels seen by the tap].
+void grouped(KernelContext& ctx, const Convolution& c) {
+  const int64_t in_channels = c.w.shape[1], out_channels = c.out.shape[1] / c.groups, taps = c.taps();
+  const int64_t channel_tiles = (in_channels + kPartitions - 1) / kPartitions;
+  const auto element = static_cast<int64_t>(size_of(c.w.dtype));
+  const int64_t out_tile =
+      std::clamp<int64_t>(kWeightBytes / (channel_tiles * taps * element), 1, kPartitions);
+  const std::vector<Window> tiles = windows(c, kPsumColumns, channel_tiles);
+  const ProgramBuilder::Mark start = ctx.b.mark();
+  for (int64_t g = 0; g < c.groups; ++g) {
+    for (int64_t co = 0; co < out_channels; co += out_tile) {
+      ctx.b.release(start);
+      const int64_t count = std::min(out_tile, out_channels - co), output = g * out_channels + co;
+      std::vector<AccessPattern> weights;  // [ci, taps, co]
+      for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
+        const int64_t k = std::min(kPartitions, in_channels - ci);
+        const AccessPattern w = ctx.b.sbuf(c.w.dtype, static_cast<int>(k), {taps, count});
+        ctx.b.dma_copy(
+            w, hbm_tile(c.w.dtype, c.w.tensor, c.w.offset + output * c.w.strides[0] + ci * c.w.strides[1],
+                        static_cast<int>(k), c.w.strides[1], {taps, count}, {1, c.w.strides[0]}));
+        weights.push_back(matmul_operand(ctx, w));
+      }
+      const std::optional<AccessPattern> bias = load_bias(ctx, c, output, count, 1);
+      for (int64_t n = 0; n < c.x.shape[0]; ++n) {
+        for (const Window& win : tiles) {
+          const ProgramBuilder::Mark mark = ctx.b.mark();
+          std::vector<AccessPattern> inputs;
+          for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
+            inputs.push_back(
+                matmul_operand(ctx, load_window(ctx, c, n, g * in_channels + ci,
+                                                std::min(kPartitions, in_channels - ci), 1, win)));
+          }
+          const AccessPattern sum = ctx.b.psum(DType::f32, static_cast<int>(count), {win.rows, win.columns});
+          bool accumulate = false;
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            for (std::size_t i = 0; i < inputs.size(); ++i) {
+              ctx.b.nc_matmul(sum, weights[i].select(0, tap), tap_of(c, inputs[i], win, tap), accumulate);
+              accumulate = true;
+            }
+          }
+          store(ctx, c, n, output, count, 1, win, sum, bias);
+          ctx.b.release(mark);
+        }
+      }
+    }
+  }
+  ctx.b.release(start);
+}
+
+// No input channel or no tap: the bias alone.
+void bias_only(KernelContext& ctx, const Convolution& c) {
+  std::vector<View> views{c.out};
+  if (c.bias) {
+    View bias = c.out;
+    bias.tensor = c.bias->tensor;
+    bias.strides = {0, 1, 0, 0};
+    views.push_back(bias);
+  }
+  for_each_tile(ctx, views, kTileFree, [&](const Tile& tile) {
+    AccessPattern t;
+    if (c.bias) {
+      t = load(ctx, tile.hbm[1], tile.partitions, tile.free);
+    } else {
+      t = ctx.b.sbuf(c.out.dtype, tile.partitions, {tile.free});
+      ctx.b.memset(t, 0.0f);
+    }
+    ctx.b.dma_copy(tile.hbm[0], t);
+  });
+}
+
+void convolution(KernelContext& ctx) {
+  Convolution c{ctx.input("input"),        ctx.input("weight"), ctx.output(), {}, {1, 1}, {0, 0}, {1, 1},
+                ctx.call.integer("groups")};
+  require_matmul_dtype(ctx, c.out.dtype);
+  if (ctx.call.boolean("transposed")) {
+    ctx.unsupported(ASSAY_REASON_ARGUMENT, "transposed convolutions have no kernel");
+  }
+  if (c.out.count() == 0) return;
+  const auto spatial = static_cast<std::size_t>(c.w.rank() - 2);
+  if (spatial != 1 && spatial != 2) {
+    ctx.unsupported(ASSAY_REASON_SHAPE,
+                    std::to_string(spatial) + " spatial dimensions; 1 and 2 have a kernel");
+  }
+  if (const auto bias = ctx.call.tensor_opt("bias")) c.bias = ctx.input(*bias);
+  if (c.x.rank() == c.w.rank() - 1) {  // no batch
+    c.x = c.x.unsqueezed(0);
+    c.out = c.out.unsqueezed(0);
+  }
+  const int expand = static_cast<int>(spatial);
+  const auto stride = ctx.call.integers("stride", expand), padding = ctx.call.integers("padding", expand),
+             dilation = ctx.call.integers("dilation", expand);
+  for (std::size_t d = 0; d < spatial; ++d) {
+    const std::size_t to = d + 2 - spatial;
+    c.stride[to] = stride[d];
+    c.padding[to] = padding[d];
+    c.dilation[to] = dilation[d];
+  }
+  if (spatial == 1) {
+    c.x = c.x.unsqueezed(2);
+    c.w = c.w.unsqueezed(2);
+    c.out = c.out.unsqueezed(2);
+  }
+  if (c.w.count() == 0) return bias_only(ctx, c);
+  if (c.w.shape[1] == 1 && c.groups > 1) return depthwise(ctx, c);
+  grouped(ctx, c);
+}
+
+}  // namespace
+
+void register_convolution(KernelTable& table) { table.add("aten::convolution.default", convolution); }
+
+}  // namespace assay::backend
