@@ -19,12 +19,12 @@ bool is_view_alias(const SchemaType& type) {
   return !type.alias.empty() && type.alias.find('!') == std::string::npos;
 }
 
-constexpr std::array<std::string_view, 7> kRandom = {
-    "aten::dropout.default", "aten::feature_dropout.default", "aten::native_dropout.default",
-    "aten::rand.default",    "aten::randn.default",           "aten::randn_like.default",
-    "aten::randperm.default"};
+constexpr std::array<std::string_view, 8> kRandom = {
+    "aten::dropout.default",        "aten::dropout_.default", "aten::feature_dropout.default",
+    "aten::native_dropout.default", "aten::rand.default",     "aten::randn.default",
+    "aten::randn_like.default",     "aten::randperm.default"};
 
-constexpr std::array<std::string_view, 36> kCopies = {
+constexpr std::array<std::string_view, 50> kCopies = {
     "aten::cat.default",
     "aten::clone.default",
     "aten::constant_pad_nd.default",
@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 36> kCopies = {
     "aten::copy_.default",
     "aten::embedding.default",
     "aten::empty.memory_format",
+    "aten::empty_like.default",
     "aten::empty_permuted.default",
     "aten::empty_strided.default",
     "aten::fill.Scalar",
@@ -41,15 +42,22 @@ constexpr std::array<std::string_view, 36> kCopies = {
     "aten::gather.default",
     "aten::index.Tensor",
     "aten::index_select.default",
+    "aten::lift_fresh_copy.default",
     "aten::masked_fill.Scalar",
     "aten::masked_fill.Tensor",
+    "aten::masked_fill_.Scalar",
     "aten::masked_scatter.default",
+    "aten::new_full.default",
+    "aten::new_ones.default",
+    "aten::new_zeros.default",
     "aten::ones.default",
     "aten::ones_like.default",
+    "aten::pad.default",
     "aten::reflection_pad1d.default",
     "aten::reflection_pad2d.default",
     "aten::reflection_pad3d.default",
     "aten::repeat.default",
+    "aten::repeat_interleave.self_int",
     "aten::replication_pad2d.default",
     "aten::replication_pad3d.default",
     "aten::resize_.default",
@@ -58,6 +66,12 @@ constexpr std::array<std::string_view, 36> kCopies = {
     "aten::select_scatter.default",
     "aten::slice_scatter.default",
     "aten::stack.default",
+    "aten::tile.default",
+    "aten::tril.default",
+    "aten::triu.default",
+    "aten::where.Scalar",
+    "aten::where.ScalarOther",
+    "aten::where.ScalarSelf",
     "aten::where.self",
     "aten::zeros.default",
     "aten::zeros_like.default",
@@ -153,7 +167,7 @@ double window_elements(const OpCall& call) {
 
 bool is_metadata_op(std::string_view full_name) {
   if (full_name == "_operator::getitem" || full_name == "aten::_unsafe_view.default") return true;
-  if (full_name == "aten::to.dtype") return false;  // returns self only if the dtype is the same already
+  if (full_name.starts_with("aten::to.")) return false;  // returns self only if the dtype is the same already
   const Schema* schema = find_schema(full_name);
   if (schema == nullptr) return false;
   if (schema->returns.empty()) return schema->name.starts_with("aten::_assert");

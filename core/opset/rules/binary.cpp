@@ -17,6 +17,8 @@ struct Binary {
 };
 
 constexpr Binary kBinary[] = {
+    {"aten::__and__.Tensor", "self", "other", kIntegral, Result::promoted},
+    {"aten::__or__.Tensor", "self", "other", kIntegral, Result::promoted},
     {"aten::atan2.default", "self", "other", kNoComplex, Result::inexact},
     {"aten::bitwise_and.Scalar", "self", "other", kIntegral, Result::promoted},
     {"aten::bitwise_and.Tensor", "self", "other", kIntegral, Result::promoted},
@@ -24,6 +26,8 @@ constexpr Binary kBinary[] = {
     {"aten::bitwise_or.Tensor", "self", "other", kIntegral, Result::promoted},
     {"aten::bitwise_xor.Scalar", "self", "other", kIntegral, Result::promoted},
     {"aten::bitwise_xor.Tensor", "self", "other", kIntegral, Result::promoted},
+    {"aten::clamp_max.default", "self", "max", kNoComplex, Result::promoted},
+    {"aten::clamp_min.default", "self", "min", kNoComplex, Result::promoted},
     {"aten::div.Scalar", "self", "other", kAny, Result::inexact},
     {"aten::div.Tensor", "self", "other", kAny, Result::inexact},
     {"aten::eq.Scalar", "self", "other", kAny, Result::boolean},
@@ -231,6 +235,7 @@ void register_binary(ShapeTable& table) {
   table.add("aten::add.Scalar", add);
   table.add("aten::sub.Tensor", sub);
   table.add("aten::sub.Scalar", sub);
+  table.add("aten::rsub.Scalar", sub);
   table.add("aten::add_.Tensor", add_in_place);
   table.add("aten::mul_.Tensor", mul_in_place);
   table.add("aten::copy.default", copy);
@@ -244,10 +249,15 @@ void register_binary(ShapeTable& table) {
   table.add("aten::clamp.default", clamp);
   table.add("aten::clamp.Tensor", clamp);
   table.add("aten::where.self", where);
+  table.add("aten::where.Scalar", where);
+  table.add("aten::where.ScalarOther", where);
+  table.add("aten::where.ScalarSelf", where);
   table.add("aten::addcmul.default", [](const OpCall& call) { return fused_multiply(call, false); });
   table.add("aten::addcdiv.default", [](const OpCall& call) { return fused_multiply(call, true); });
   table.add("aten::masked_fill.Scalar", masked_fill);
   table.add("aten::masked_fill.Tensor", masked_fill);
+  table.add("aten::masked_fill_.Scalar",
+            [](const OpCall& call) { return in_place(call, masked_fill(call)); });
   table.add("aten::masked_scatter.default", masked_scatter);
   table.add("aten::polar.default", polar);
 }

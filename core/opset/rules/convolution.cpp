@@ -20,7 +20,9 @@ Window window_of(const OpCall& call, std::size_t spatial) {
   Window out;
   const int expand = static_cast<int>(spatial);
   out.stride = call.integers("stride", expand);
-  out.padding = call.integers("padding", expand);
+  out.padding = call.schema().find("padding")->type.base == BaseType::string
+                    ? std::vector<int64_t>(spatial, 0)
+                    : call.integers("padding", expand);
   out.dilation = call.integers("dilation", expand);
   out.groups = call.integer("groups");
   require_length(call, "stride", out.stride.size(), spatial);
@@ -119,6 +121,22 @@ Metas convolution(const OpCall& call) {
   return {{input.dtype, shape}};
 }
 
+bool is_same_padding(const OpCall& call) {
+  require_word(call, "padding", call.string("padding"), {"same", "valid"});
+  return call.string("padding") == "same";
+}
+
+// "same": the result has the input's size. The padding may be uneven, so the input is padded instead.
+void pad_to_same(const OpCall& call, const Window& window, const Shape& weight, Shape& input) {
+  for (std::size_t i = 0; i < window.stride.size(); ++i) {
+    if (window.stride[i] != 1)
+      fail(call, "stride is {}; with padding \"same\" it must be 1", window.stride[i]);
+    if (weight[i + 2] < 1 || weight[i + 2] > kLimit)
+      fail(call, "weight has shape {}; its kernel must be within [1, {}]", to_string(weight), kLimit);
+    input[i + 2] += window.dilation[i] * (weight[i + 2] - 1);
+  }
+}
+
 // convNd: the batch may be missing.
 Metas convolution_of_rank(const OpCall& call, int64_t spatial) {
   require_rank(call, "input", spatial + 1, spatial + 2);
@@ -127,8 +145,11 @@ Metas convolution_of_rank(const OpCall& call, int64_t spatial) {
   require_operands(call, "input");
   const bool batched = rank(input) == spatial + 2;
   if (!batched) input.shape.insert(input.shape.begin(), 1);
-  Shape shape = convolved(call, input.shape, meta(call, "weight").shape,
-                          window_of(call, static_cast<std::size_t>(spatial)));
+  Window window = window_of(call, static_cast<std::size_t>(spatial));
+  const Shape& weight = meta(call, "weight").shape;
+  const bool same = call.schema().overload == "padding" && is_same_padding(call);
+  if (same) pad_to_same(call, window, weight, input.shape);
+  Shape shape = convolved(call, input.shape, weight, window);
   require_bias(call, "input", shape[1]);
   if (!batched) shape.erase(shape.begin());
   return {{input.dtype, shape}};
@@ -154,6 +175,8 @@ void register_convolution(ShapeTable& table) {
   table.add("aten::convolution.default", convolution);
   table.add("aten::convolution_backward.default", convolution_backward);
   table.add("aten::conv1d.default", [](const OpCall& call) { return convolution_of_rank(call, 1); });
+  table.add("aten::conv1d.padding", [](const OpCall& call) { return convolution_of_rank(call, 1); });
+  table.add("aten::conv2d.padding", [](const OpCall& call) { return convolution_of_rank(call, 2); });
   table.add("aten::conv2d.default", [](const OpCall& call) { return convolution_of_rank(call, 2); });
 }
 

@@ -27,9 +27,11 @@ int64_t truncated(const OpCall& call, std::string_view name) {
 // Length as arange_out computes it (aten/src/ATen/native/RangeFactories.cpp): in integers for i64, else in
 // double.
 Metas arange(const OpCall& call) {
-  const Scalar start = call.scalar("start");
+  const bool starts = call.schema().find("start") != nullptr;
+  const bool steps = call.schema().find("step") != nullptr;
+  const Scalar start = starts ? call.scalar("start") : Scalar{};
   const Scalar end = call.scalar("end");
-  const Scalar step = call.scalar("step");
+  const Scalar step = steps ? call.scalar("step") : Scalar{Scalar::Kind::integer, 1, 1};
   const auto floats = [](const Scalar& scalar) { return scalar.kind == Scalar::Kind::floating; };
   const DType dtype = dtype_or(call, floats(start) || floats(end) || floats(step) ? DType::f32 : DType::i64);
   require_kind(call, "dtype", dtype, kReal);
@@ -43,9 +45,9 @@ Metas arange(const OpCall& call) {
          to, by);
   }
   if (dtype == DType::i64) {
-    const int64_t first = truncated(call, "start");
+    const int64_t first = starts ? truncated(call, "start") : 0;
     const int64_t last = truncated(call, "end");
-    const int64_t stride = truncated(call, "step");
+    const int64_t stride = steps ? truncated(call, "step") : 1;
     if (stride == 0) fail(call, "step is {}, which is 0 as an i64", by);
     int64_t span = 0;
     if (__builtin_sub_overflow(last, first, &span) ||
@@ -79,6 +81,7 @@ Metas like(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   return {{dtype_or(call, self.dtype), self.shape}};
 }
+Metas new_of_size(const OpCall& call) { return {{dtype_or(call, meta(call, "self").dtype), sizes_of(call)}}; }
 Metas random_like(const OpCall& call) {
   const Metas out = like(call);
   require_kind(call, "dtype", out[0].dtype, kInexact);
@@ -112,6 +115,12 @@ Metas randperm(const OpCall& call) {
 
 void register_factories(ShapeTable& table) {
   table.add("aten::arange.start_step", arange);
+  table.add("aten::arange.start", arange);
+  table.add("aten::arange.default", arange);
+  table.add("aten::new_full.default", new_of_size);
+  table.add("aten::new_ones.default", new_of_size);
+  table.add("aten::new_zeros.default", new_of_size);
+  table.add("aten::empty_like.default", like);
   table.add("aten::full.default", full);
   table.add("aten::full_like.default", like);
   table.add("aten::zeros.default", of_size);

@@ -172,6 +172,14 @@ Metas cdist(const OpCall& call) {
   return {{x1.dtype, shape}};
 }
 
+// Cosine of the angle between the vectors along dim.
+Metas cosine_similarity(const OpCall& call) {
+  const Operands in = operands(call, {"x1", "x2"});
+  require_kind(call, "the promoted type of x1 and x2", in.type(), kInexact);
+  const int64_t dim = normalise_dim(call.integer("dim"), static_cast<int64_t>(in.shape.size()), call);
+  return {{in.type(), reduced_shape(in.shape, {dim}, false)}};
+}
+
 // Distances of the n (n - 1) / 2 pairs of rows.
 Metas pdist(const OpCall& call) {
   require_rank(call, "self", 2);
@@ -194,6 +202,7 @@ void register_matmul(ShapeTable& table) {
   table.add("aten::matmul.default", matmul);
   table.add("aten::scaled_dot_product_attention.default", attention);
   table.add("aten::_cdist_forward.default", cdist);
+  table.add("aten::cosine_similarity.default", cosine_similarity);
   table.add("aten::_pdist_forward.default", pdist);
 }
 

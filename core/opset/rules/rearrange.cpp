@@ -75,6 +75,36 @@ Metas repeat(const OpCall& call) {
   return {{self.dtype, repeats}};
 }
 
+// Like repeat, but missing leading repeats are 1.
+Metas tile(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  Shape repeats = call.integers("dims");
+  require_sizes(call, "dims", repeats);
+  Shape shape = self.shape;
+  if (repeats.size() > shape.size()) shape.insert(shape.begin(), repeats.size() - shape.size(), 1);
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    int64_t& size = shape[shape.size() - 1 - i];
+    if (__builtin_mul_overflow(size, repeats[repeats.size() - 1 - i], &size))
+      fail(call, "the result is too large");
+  }
+  return {{self.dtype, shape}};
+}
+
+// Each element `repeats` times along dim, or of the flattened self.
+Metas repeat_interleave(const OpCall& call) {
+  TensorMeta self = meta(call, "self");
+  const int64_t repeats = call.integer("repeats");
+  if (repeats < 0) fail(call, "repeats is {}; it cannot be negative", repeats);
+  const std::optional<int64_t> dim = call.integer_opt("dim");
+  if (dim && self.shape.empty()) fail(call, "dim is {} and self is a 0-d tensor; leave dim out", *dim);
+  if (!dim) self.shape = {element_count(self.shape)};
+  int64_t& size = self.shape[static_cast<std::size_t>(dim ? normalise_dim(*dim, rank(self), call) : 0)];
+  if (__builtin_mul_overflow(size, repeats, &size)) fail(call, "the result is too large");
+  const std::optional<int64_t> declared = call.integer_opt("output_size");
+  if (declared && *declared != size) fail(call, "output_size is {}; it must be {}", *declared, size);
+  return {self};
+}
+
 Metas flip(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   if (!call.integers("dims").empty()) reduced_dims(call, call.integers("dims"), rank(self));
@@ -102,11 +132,11 @@ Metas constant_pad(const OpCall& call) {
 }
 
 // reflection_padNd and replication_padNd: N spatial dims and one or two before them.
-Metas edge_pad(const OpCall& call, int64_t spatial, bool reflects) {
+Metas edge_pad(const OpCall& call, int64_t spatial, bool reflects, std::string_view pad_name = "padding") {
   require_rank(call, "self", spatial + 1, spatial + 2);
   TensorMeta self = meta(call, "self");
-  const std::vector<int64_t> pad = call.integers("padding");
-  require_length(call, "padding", pad.size(), static_cast<std::size_t>(2 * spatial));
+  const std::vector<int64_t> pad = call.integers(pad_name);
+  require_length(call, pad_name, pad.size(), static_cast<std::size_t>(2 * spatial));
   const std::size_t batch = self.shape.size() == static_cast<std::size_t>(spatial) + 2 ? 1 : 0;
   for (std::size_t i = batch; i < self.shape.size(); ++i) {
     if (self.shape[i] == 0) {
@@ -130,6 +160,32 @@ Metas edge_pad(const OpCall& call, int64_t spatial, bool reflects) {
   return {self};
 }
 
+// Circular padding may not wrap around more than once.
+Metas circular_pad(const OpCall& call, int64_t spatial) {
+  const Metas out = edge_pad(call, spatial, false, "pad");
+  const Shape& shape = meta(call, "self").shape;
+  const std::vector<int64_t> pad = call.integers("pad");
+  for (std::size_t i = 0; i < pad.size(); ++i) {
+    const int64_t size = shape[shape.size() - 1 - i / 2];
+    if (pad[i] > size)
+      fail(call, "pad holds {}; it must not be larger than the size {} that it wraps", pad[i], size);
+  }
+  return out;
+}
+
+Metas pad(const OpCall& call) {
+  const std::string mode = call.string("mode");
+  require_word(call, "mode", mode, {"constant", "reflect", "replicate", "circular"});
+  if (mode == "constant") return constant_pad(call);
+  if (!call.is_none("value")) fail(call, "value is given; it goes only with mode \"constant\"");
+  const std::size_t entries = call.integers("pad").size();
+  if (entries != 2 && entries != 4 && entries != 6) {
+    fail(call, "pad has {} entries; with mode \"{}\" it must have 2, 4 or 6", entries, mode);
+  }
+  const auto spatial = static_cast<int64_t>(entries / 2);
+  return mode == "circular" ? circular_pad(call, spatial) : edge_pad(call, spatial, mode == "reflect", "pad");
+}
+
 Metas triangle(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   if (rank(self) < 2) fail(call, "self has shape {}; it must have at least 2 dims", to_string(self.shape));
@@ -147,8 +203,11 @@ void register_rearrange(ShapeTable& table) {
   table.add("aten::cat.default", cat);
   table.add("aten::stack.default", stack);
   table.add("aten::repeat.default", repeat);
+  table.add("aten::tile.default", tile);
+  table.add("aten::repeat_interleave.self_int", repeat_interleave);
   table.add("aten::flip.default", flip);
   table.add("aten::constant_pad_nd.default", constant_pad);
+  table.add("aten::pad.default", pad);
   table.add("aten::reflection_pad1d.default", [](const OpCall& call) { return edge_pad(call, 1, true); });
   table.add("aten::reflection_pad2d.default", [](const OpCall& call) { return edge_pad(call, 2, true); });
   table.add("aten::reflection_pad3d.default", [](const OpCall& call) { return edge_pad(call, 3, true); });

@@ -18,6 +18,13 @@ Metas sum_dims(const OpCall& call) {
            reduced_shape(self.shape, dims_of(call, self), call.boolean("keepdim"))}};
 }
 
+Metas sum_all(const OpCall& call) { return {{dtype_or(call, accumulated(meta(call, "self").dtype)), {}}}; }
+
+Metas log_sum_exp(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  return {{inexact(self.dtype), reduced_shape(self.shape, dims_of(call, self), call.boolean("keepdim"))}};
+}
+
 DType mean_dtype(const OpCall& call, const TensorMeta& self) {
   const std::optional<DType> dtype = call.dtype_opt("dtype");
   require_kind(call, dtype ? "dtype" : "self", dtype.value_or(self.dtype), kInexact);
@@ -170,6 +177,8 @@ Metas topk(const OpCall& call) {
 
 void register_reductions(ShapeTable& table) {
   table.add("aten::sum.dim_IntList", sum_dims);
+  table.add("aten::sum.default", sum_all);
+  table.add("aten::logsumexp.default", log_sum_exp);
   table.add("aten::mean.dim", mean_dims);
   table.add("aten::mean.default", mean_all);
   table.add("aten::prod.default", prod_all);

@@ -35,24 +35,32 @@ constexpr Unary kUnary[] = {
     {"aten::exp.default", kAny, Result::inexact},
     {"aten::expm1.default", kAny, Result::inexact},
     {"aten::floor.default", kReal, Result::same},
+    {"aten::hardsigmoid.default", kFloat, Result::same},
+    {"aten::hardswish.default", kFloat, Result::same},
     {"aten::isinf.default", kAny, Result::boolean},
     {"aten::isnan.default", kAny, Result::boolean},
     {"aten::leaky_relu.default", kFloat, Result::same},
+    {"aten::lift_fresh_copy.default", kAny, Result::same},
     {"aten::log.default", kAny, Result::inexact},
     {"aten::log10.default", kAny, Result::inexact},
     {"aten::log1p.default", kAny, Result::inexact},
     {"aten::log2.default", kAny, Result::inexact},
     {"aten::logical_not.default", kAny, Result::boolean},
+    {"aten::mish.default", kFloat, Result::same},
     {"aten::neg.default", kNoBool, Result::same},
     {"aten::reciprocal.default", kAny, Result::inexact},
     {"aten::relu.default", kReal, Result::same},
+    {"aten::relu6.default", kReal, Result::same},
+    {"aten::relu_.default", kReal, Result::same},
     {"aten::round.default", kReal, Result::same},
     {"aten::rsqrt.default", kAny, Result::inexact},
+    {"aten::selu.default", kFloat, Result::same},
     {"aten::sigmoid.default", kAny, Result::inexact},
     {"aten::sign.default", kNoComplex, Result::same},
     {"aten::silu.default", kInexact, Result::same},
     {"aten::sin.default", kAny, Result::inexact},
     {"aten::sinh.default", kAny, Result::inexact},
+    {"aten::softplus.default", kFloat, Result::same},
     {"aten::sqrt.default", kAny, Result::inexact},
     {"aten::tan.default", kAny, Result::inexact},
     {"aten::tanh.default", kAny, Result::inexact},
@@ -100,16 +108,23 @@ Metas to_copy(const OpCall& call) {
   return {{call.dtype_opt("dtype").value_or(self.dtype), self.shape}};
 }
 
+// self to the power of 2, an integer.
+Metas square(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  return {{result_type({self}, {Scalar{Scalar::Kind::integer, 2, 2}}), self.shape}};
+}
+
 Metas type_as(const OpCall& call) { return {{meta(call, "other").dtype, meta(call, "self").shape}}; }
 
 // Random zeroing; the mask is true where an element is kept.
-Metas native_dropout(const OpCall& call) {
-  const TensorMeta& input = meta(call, "input");
-  require_kind(call, "input", input.dtype, kInexact);
+Metas dropout_of(const OpCall& call, std::string_view name) {
+  const TensorMeta& input = meta(call, name);
+  require_kind(call, name, input.dtype, kInexact);
   const double p = call.floating("p");
   if (!(p >= 0 && p <= 1)) fail(call, "p is {}; a probability must be within [0, 1]", p);
   return {input, {DType::boolean, input.shape}};
 }
+Metas native_dropout(const OpCall& call) { return dropout_of(call, "input"); }
 Metas dropout(const OpCall& call) { return {native_dropout(call)[0]}; }
 Metas feature_dropout(const OpCall& call) {
   const Metas out = dropout(call);
@@ -133,9 +148,13 @@ void register_unary(ShapeTable& table) {
   table.add("aten::fill.Scalar", fill);
   table.add("aten::_to_copy.default", to_copy);
   table.add("aten::to.dtype", to_copy);
+  table.add("aten::to.device", to_copy);
+  table.add("aten::to.dtype_layout", to_copy);
+  table.add("aten::square.default", square);
   table.add("aten::type_as.default", type_as);
   table.add("aten::native_dropout.default", native_dropout);
   table.add("aten::dropout.default", dropout);
+  table.add("aten::dropout_.default", [](const OpCall& call) { return Metas{dropout_of(call, "self")[0]}; });
   table.add("aten::feature_dropout.default", feature_dropout);
 }
 

@@ -27,18 +27,32 @@ Metas permute(const OpCall& call) {
   return {{self.dtype, shape}};
 }
 
-Metas transpose(const OpCall& call) {
+Metas swapped(const OpCall& call, std::string_view first, std::string_view second) {
   TensorMeta self = meta(call, "self");
-  const int64_t a = normalise_dim(call.integer("dim0"), rank(self), call);
-  const int64_t b = normalise_dim(call.integer("dim1"), rank(self), call);
+  const int64_t a = normalise_dim(call.integer(first), rank(self), call);
+  const int64_t b = normalise_dim(call.integer(second), rank(self), call);
   if (!self.shape.empty()) std::swap(self.shape[at(a)], self.shape[at(b)]);
   return {self};
 }
 
-Metas matrix_transpose(const OpCall& call) {
-  require_rank(call, "self", 0, 2);
+Metas reversed_dims(const OpCall& call) {
   TensorMeta self = meta(call, "self");
   std::reverse(self.shape.begin(), self.shape.end());
+  return {self};
+}
+Metas matrix_transpose(const OpCall& call) {
+  require_rank(call, "self", 0, 2);
+  return reversed_dims(call);
+}
+
+Metas move_dim(const OpCall& call) {
+  TensorMeta self = meta(call, "self");
+  const int64_t from = normalise_dim(call.integer("source"), rank(self), call);
+  const int64_t to = normalise_dim(call.integer("destination"), rank(self), call);
+  if (self.shape.empty()) return {self};
+  const int64_t size = self.shape[at(from)];
+  self.shape.erase(self.shape.begin() + from);
+  self.shape.insert(self.shape.begin() + to, size);
   return {self};
 }
 
@@ -83,6 +97,10 @@ Metas squeezed(const TensorMeta& self, const std::vector<int64_t>& dims) {
   }
   return {{self.dtype, shape}};
 }
+Metas squeeze_all(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  return squeezed(self, reduced_dims(call, {}, rank(self)));
+}
 Metas squeeze_dim(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   return squeezed(self, {normalise_dim(call.integer("dim"), rank(self), call)});
@@ -116,6 +134,26 @@ Metas slice(const OpCall& call) {
   const int64_t dim = dim_of(call, self);
   self.shape[at(dim)] = slice_size(call, self.shape[at(dim)]);
   return {self};
+}
+
+Metas narrow(const OpCall& call) {
+  TensorMeta self = meta(call, "self");
+  const int64_t dim = dim_of(call, self);
+  const int64_t size = self.shape[at(dim)];
+  const int64_t given = call.integer("start");
+  const int64_t length = call.integer("length");
+  const int64_t start = given < 0 ? given + size : given;
+  if (start < 0 || length < 0 || start > size || length > size - start) {
+    fail(call, "start {} and length {} reach beyond dim {}, whose size is {}", given, length, dim, size);
+  }
+  self.shape[at(dim)] = length;
+  return {self};
+}
+
+Metas view_as(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  return {
+      {self.dtype, inferred_sizes(call, meta(call, "other").shape, element_count(self.shape), self.shape)}};
 }
 
 Metas pieces(const TensorMeta& self, int64_t dim, const std::vector<int64_t>& sizes) {
@@ -288,15 +326,24 @@ void register_views(ShapeTable& table) {
   table.add("aten::_unsafe_view.default", [](const OpCall& call) { return reshaped(call, "size"); });
   table.add("aten::reshape.default", [](const OpCall& call) { return reshaped(call, "shape"); });
   table.add("aten::permute.default", permute);
-  table.add("aten::transpose.int", transpose);
+  table.add("aten::transpose.int", [](const OpCall& call) { return swapped(call, "dim0", "dim1"); });
+  table.add("aten::swapdims.default", [](const OpCall& call) { return swapped(call, "dim0", "dim1"); });
+  table.add("aten::swapaxes.default", [](const OpCall& call) { return swapped(call, "axis0", "axis1"); });
   table.add("aten::t.default", matrix_transpose);
+  table.add("aten::numpy_T.default", reversed_dims);
+  table.add("aten::movedim.int", move_dim);
+  table.add("aten::view_as.default", view_as);
   table.add("aten::expand.default", expand);
+  table.add("aten::broadcast_to.default", expand);
   table.add("aten::expand_as.default", expand_as);
   table.add("aten::unsqueeze.default", unsqueeze);
+  table.add("aten::unsqueeze_.default", unsqueeze);
+  table.add("aten::squeeze.default", squeeze_all);
   table.add("aten::squeeze.dim", squeeze_dim);
   table.add("aten::squeeze.dims", squeeze_dims);
   table.add("aten::select.int", select);
   table.add("aten::slice.Tensor", slice);
+  table.add("aten::narrow.default", narrow);
   table.add("aten::split_with_sizes.default", split_with_sizes);
   table.add("aten::split.Tensor", split);
   table.add("aten::chunk.default", chunk);

@@ -605,10 +605,77 @@ def spatial() -> None:
     call("aten::_fft_c2r.default", T("c64", 2, 5), [1], 0, 8)
 
 
+def composites() -> None:
+    """Operators that PyTorch itself decomposes."""
+    x = T("f32", 2, 1, 4)
+    for name, dtype in itertools.product(
+        "hardsigmoid hardswish mish relu6 selu softplus square lift_fresh_copy".split(), ("bool", "i64", "f16")
+    ):
+        call(f"aten::{name}.default", T(dtype, 2))
+    call("aten::__and__.Tensor", T("bool", 2), T("i32", 2))
+    call("aten::__or__.Tensor", T("f32", 2), T("i32", 2))
+    call("aten::rsub.Scalar", T("i64", 2), 1.5)
+    call("aten::clamp_min.default", T("i64", 2), 0.5)
+    call("aten::clamp_max.default", T("f16", 2), 1)
+    for name, a, b in (("Scalar", 1, 2.5), ("ScalarOther", T("i64", 3), 0.5), ("ScalarSelf", 1, T("f16", 3))):
+        call(f"aten::where.{name}", T("bool", 3), a, b)
+    call("aten::where.Scalar", T("bool", 3), True, False)
+    call("aten::masked_fill_.Scalar", T("f32", 2, 3), T("bool", 3), 1)
+    call("aten::masked_fill_.Scalar", T("f32", 3), T("bool", 2, 3), 1)
+    call("aten::broadcast_to.default", x, [2, 3, 4])
+    call("aten::swapdims.default", x, 0, -1)
+    call("aten::swapaxes.default", x, 0, 3)
+    call("aten::numpy_T.default", T("f32", 2, 3))
+    call("aten::movedim.int", x, 0, -1)
+    call("aten::movedim.int", x, 2, 0)
+    call("aten::movedim.int", x, 2, 3)
+    call("aten::squeeze.default", x)
+    call("aten::unsqueeze_.default", x, -1)
+    call("aten::view_as.default", x, T("i64", 8))
+    call("aten::view_as.default", x, T("i64", 9))
+    for start, length in ((0, 4), (1, 3), (1, 4), (-1, 1), (-5, 1), (4, 0), (5, 0), (0, -1)):
+        call("aten::narrow.default", x, 2, start, length)
+    for dims in ([2], [2, 1, 1, 3], [], [-1]):
+        call("aten::tile.default", x, dims)
+    call("aten::repeat_interleave.self_int", x, 3)
+    call("aten::repeat_interleave.self_int", x, 3, 1)
+    call("aten::repeat_interleave.self_int", x, -1, 1)
+    call("aten::repeat_interleave.self_int", T("f32"), 3, 0)
+    for mode in ("constant", "reflect", "replicate", "circular", "other"):
+        call("aten::pad.default", x, [1, 2], mode)
+        call("aten::pad.default", x, [4, 4], mode)
+        call("aten::pad.default", x, [5, 0], mode)
+        call("aten::pad.default", x, [1], mode)
+    call("aten::arange.default", 5)
+    call("aten::arange.default", 2.5)
+    call("aten::arange.default", -1)
+    call("aten::arange.start", 2, 5)
+    call("aten::new_full.default", T("f16", 2), [3], 1.5)
+    call("aten::new_zeros.default", T("i8", 2), [3, 0], dtype=torch.float32)
+    call("aten::new_ones.default", T("i8", 2), [-3])
+    call("aten::empty_like.default", T("i8", 2))
+    call("aten::sum.default", T("bool", 2))
+    call("aten::sum.default", T("f16", 2))
+    call("aten::logsumexp.default", x, [0, 2])
+    call("aten::logsumexp.default", T("i64", 2), [0], True)
+    call("aten::logsumexp.default", T("f32", 0), [0])
+    call("aten::cosine_similarity.default", x, T("f32", 3, 4))
+    call("aten::cosine_similarity.default", x, T("f32", 3, 5))
+    call("aten::cosine_similarity.default", T("i64", 2, 3), T("i64", 2, 3))
+    for padding in ("same", "valid", "full"):
+        call("aten::conv1d.padding", T("f32", 2, 6, 9), T("f32", 4, 6, 4), None, [1], padding)
+        call("aten::conv2d.padding", T("f32", 6, 9, 9), T("f32", 4, 6, 3, 2), None, [1], padding, [2, 1])
+        call("aten::conv2d.padding", T("f32", 2, 6, 9, 9), T("f32", 4, 6, 3, 2), None, [2], padding)
+    call("aten::dropout_.default", T("f32", 2), 0.5, True)
+    call("aten::relu_.default", T("i64", 2))
+    call("aten::to.dtype_layout", T("f32", 2), dtype=torch.float64)
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     for family in (
-        pointwise, reductions, views, rearrangements, indexing, factories, products, convolutions, pools, norms, spatial,
+        pointwise, reductions, views, rearrangements, indexing, factories, products, convolutions, pools, norms,
+        spatial, composites,
     ):  # fmt: skip
         family()
     unique = list(dict.fromkeys(json.dumps(entry, separators=(",", ":")) for entry in calls))
