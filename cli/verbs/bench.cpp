@@ -1,0 +1,79 @@
+// assay bench: how fast, against a peer on the same cores, in one run.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/files.h"
+#include "cli/run_flags.h"
+#include "cli/verb.h"
+#include "core/error.h"
+#include "harness/bench/bench.h"
+#include "harness/worker/locate.h"
+#include "suites/ops/bench_ops.h"
+#include "sweeps/sources.h"
+
+namespace assay::cli {
+namespace {
+
+struct BenchFlags {
+  std::vector<std::string> what;
+  std::string against;
+  int blocks = 15;
+};
+
+std::vector<Case> cases_of(const std::vector<std::string>& what) {
+  std::vector<Case> cases;
+  for (const std::string& name : what) {
+    std::vector<Case> more;
+    if (name == "ops") {
+      more = suites::bench_op_cases();
+    } else if (name == "models") {
+      more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
+    } else {
+      throw Error(ErrorCode::invalid_argument,
+                  "bench " + name + ": not in this version; there are: ops, models");
+    }
+    for (Case& c : more) cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+int bench(const RunFlags& run_flags, const BenchFlags& flags) {
+  BenchOptions options;
+  options.run = checked(run_flags, "bench", flags.what);
+  options.against = flags.against;
+  options.blocks = flags.blocks;
+  const bool quiet = options.run.quiet;
+  const BenchResult result =
+      bench_cases(options, cases_of(flags.what), [&](const BenchRow& row, int64_t done, int64_t total) {
+        if (!quiet)
+          std::fprintf(stderr, "%lld/%lld  %s\n", static_cast<long long>(done), static_cast<long long>(total),
+                       row.id.c_str());
+      });
+  const std::string path = options.run.out + "/bench.json";
+  write_file(path, bench_json(result));
+  std::printf("%s%s\n", bench_text(result).c_str(), path.c_str());
+  if (result.infrastructure_error) return kInfrastructure;
+  int64_t timed = 0;
+  for (const BenchRow& row : result.rows) timed += row.not_timed.empty() ? 1 : 0;
+  if (timed < static_cast<int64_t>(result.rows.size())) return kFailures;
+  return timed == 0 ? kNothingPassed : kOk;
+}
+
+}  // namespace
+
+void register_bench(VerbTable& table) {
+  table.add({"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
+               auto run_flags = add_run_flags(command);
+               auto flags = std::make_shared<BenchFlags>();
+               command.add_option("WHAT", flags->what, "ops, models")->required();
+               command.add_option("--against", flags->against,
+                                  "peer backend, timed in turns on the same cores");
+               command.add_option("--blocks", flags->blocks, "measurements of each backend")
+                   ->check(CLI::Range(2, 10000))
+                   ->capture_default_str();
+               return [run_flags, flags] { return bench(*run_flags, *flags); };
+             }});
+}
+
+}  // namespace assay::cli
