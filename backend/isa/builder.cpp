@@ -367,16 +367,29 @@ void ProgramBuilder::philox(const AccessPattern& dst, uint64_t key, uint64_t see
   check_last();
 }
 
+// sync, which triggers most of them, feeds half of the queues, the others two each.
+uint8_t ProgramBuilder::queue_for(const DmaOptions& options) {
+  if (options.queue >= 0) return static_cast<uint8_t>(std::min(options.queue, 255));
+  const auto engine = static_cast<std::size_t>(options.engine);
+  const int turn = next_queue_[engine]++;
+  constexpr int kSyncQueues = 8, kOtherQueues = 2;
+  static_assert(kSyncQueues + (kEngines - 1) * kOtherQueues == kDmaQueues);
+  return static_cast<uint8_t>(options.engine == Engine::sync
+                                  ? turn % kSyncQueues
+                                  : kSyncQueues + static_cast<int>(engine) * kOtherQueues +
+                                        turn % kOtherQueues);
+}
+
 void ProgramBuilder::dma_copy(const AccessPattern& dst, const AccessPattern& src, const DmaOptions& options) {
   Instruction& i = emit(Opcode::dma_copy, options.engine, {&dst, &src});
-  i.queue = static_cast<uint8_t>(options.queue >= 0 ? options.queue : next_queue_++ % kDmaQueues);
+  i.queue = queue_for(options);
   i.accumulate = options.accumulate;
   check_last();
 }
 void ProgramBuilder::dma_gather(const AccessPattern& dst, const AccessPattern& src,
                                 const AccessPattern& index, const IndirectOptions& options) {
   Instruction& i = emit(Opcode::dma_gather, options.dma.engine, {&dst, &src, &index});
-  i.queue = static_cast<uint8_t>(options.dma.queue >= 0 ? options.dma.queue : next_queue_++ % kDmaQueues);
+  i.queue = queue_for(options.dma);
   i.accumulate = options.dma.accumulate;
   i.skip_out_of_bounds = options.skip_out_of_bounds;
   set_integers(i, {options.index_stride, options.bound});
@@ -385,7 +398,7 @@ void ProgramBuilder::dma_gather(const AccessPattern& dst, const AccessPattern& s
 void ProgramBuilder::dma_scatter(const AccessPattern& dst, const AccessPattern& src,
                                  const AccessPattern& index, const IndirectOptions& options) {
   Instruction& i = emit(Opcode::dma_scatter, options.dma.engine, {&dst, &src, &index});
-  i.queue = static_cast<uint8_t>(options.dma.queue >= 0 ? options.dma.queue : next_queue_++ % kDmaQueues);
+  i.queue = queue_for(options.dma);
   i.accumulate = options.dma.accumulate;
   i.skip_out_of_bounds = options.skip_out_of_bounds;
   set_integers(i, {options.index_stride, options.bound});
@@ -400,7 +413,7 @@ Program ProgramBuilder::finish() {
   program_.target = core_.generation;
   sbuf_top_ = 0;
   psum_top_ = 0;
-  next_queue_ = 0;
+  next_queue_ = {};
   return out;
 }
 

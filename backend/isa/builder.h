@@ -2,6 +2,7 @@
 // in program order, finish() adds the semaphores that let engines run ahead of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -28,8 +29,8 @@ struct ActivationOptions {
 
 struct DmaOptions {
   Engine engine = Engine::sync;  // that triggers it
-  int queue = -1;                // -1: next in turn
-  bool accumulate = false;       // destination += source
+  int queue = -1;           // -1: next in turn of those that the engine feeds (a queue belongs to one engine)
+  bool accumulate = false;  // destination += source
 };
 
 struct IndirectOptions {
@@ -166,13 +167,14 @@ class ProgramBuilder {
   void set_integers(Instruction& instruction, std::initializer_list<int64_t> first,
                     std::span<const int64_t> rest = {});
   void check_last();
+  uint8_t queue_for(const DmaOptions& options);
   int32_t add_tensor(std::string name, HbmKind kind, DType dtype, int64_t elements);
 
   const CoreDescription& core_;
   Program program_;
   int64_t sbuf_top_ = 0;
   int psum_top_ = 0;
-  int next_queue_ = 0;
+  std::array<int, kEngines> next_queue_{};
 };
 
 }  // namespace assay::backend

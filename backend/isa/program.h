@@ -62,7 +62,7 @@ struct SemaphoreWait {
 struct Instruction {
   Opcode opcode = Opcode::semaphore_wait;
   Engine engine = Engine::sync;  // that issues it
-  uint8_t queue = 0;             // DMA: 0 .. kDmaQueues-1; copies of one queue complete in order
+  uint8_t queue = 0;  // DMA: 0 .. kDmaQueues-1; copies of one queue complete in order; one engine feeds it
   uint8_t operand_count = 0;
   AluOp op0 = AluOp::none;
   AluOp op1 = AluOp::none;

@@ -95,6 +95,7 @@ class Checker {
   std::string named(std::size_t k) const { return "operand " + std::to_string(k) + " " + to_string(op(k)); }
 
   void check_pattern(std::size_t k, bool written) const;
+  void check_writable(std::size_t k) const;  // HBM
   void check_overlap(std::size_t dst) const;
   void same_partitions(std::size_t k) const {
     if (op(k).partitions != op(0).partitions) {
@@ -225,9 +226,13 @@ void Checker::check_pattern(std::size_t k, bool written) const {
                                       std::to_string(extent.end) + ") of " + tensor.name + ", which has " +
                                       std::to_string(tensor.bytes()));
     }
-    if (written && (tensor.kind == HbmKind::input || tensor.kind == HbmKind::constant)) {
-      fail(Class::argument, named(k) + " writes " + tensor.name + ", an input or constant");
-    }
+  }
+}
+
+void Checker::check_writable(std::size_t k) const {
+  const HbmTensor& tensor = p_.tensors[static_cast<std::size_t>(op(k).tensor)];
+  if (tensor.kind == HbmKind::input || tensor.kind == HbmKind::constant) {
+    fail(Class::argument, named(k) + " writes " + tensor.name + ", an input or constant");
   }
 }
 
@@ -522,7 +527,9 @@ void Checker::run() {
     }
     const bool written = k == 0 || (i_.opcode == Opcode::activation && k == 4) ||
                          (i_.opcode == Opcode::gpsimd && i_.routine == GpSimdRoutine::sort && k == 2);
-    check_pattern(k, written);
+    // A scatter's rows are told apart by their indices.
+    check_pattern(k, written && i_.opcode != Opcode::dma_scatter);
+    if (written && op(k).space == Space::hbm) check_writable(k);
   }
   switch (i_.opcode) {
     case Opcode::nc_matmul:
@@ -551,7 +558,7 @@ void Checker::run() {
       require(i_.integer_count == 0 || i_.operand_count == 2, Class::argument,
               "integer immediates exclude other scalars");
       check_alu(i_.op0, {1}, i_.integer_count != 0);
-      check_alu(i_.op1, {1}, i_.integer_count != 0);
+      if (i_.op1 != AluOp::none) check_alu(i_.op1, {1}, i_.integer_count != 0);
       if (i_.integer_count == 0 && i_.engine != Engine::gpsimd &&
           (is_bitwise(i_.op0) || is_bitwise(i_.op1))) {
         fail(Class::argument, "bitwise operators take integer immediates");

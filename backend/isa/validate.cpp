@@ -1,6 +1,7 @@
 #include "backend/isa/validate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,22 @@ void check_tensors(const Program& p, const CoreDescription& core) {
   }
 }
 
+// Two engines feeding one queue would leave the order of its copies to chance.
+void check_queues(const Program& p) {
+  int owner[kDmaQueues];
+  std::fill(std::begin(owner), std::end(owner), -1);
+  for (std::size_t index = 0; index < p.instructions.size(); ++index) {
+    const Instruction& i = p.instructions[index];
+    if (!is_dma(i.opcode)) continue;
+    int& engine = owner[i.queue];
+    if (engine >= 0 && engine != static_cast<int>(i.engine)) {
+      fail(Class::argument, p.describe(index) + ": DMA queue " + std::to_string(i.queue) + " is fed by the " +
+                                std::string(name_of(static_cast<Engine>(engine))) + " engine already");
+    }
+    engine = static_cast<int>(i.engine);
+  }
+}
+
 // Program order must satisfy every wait: then it is one of the legal orders and the Program cannot deadlock
 // in it.
 void check_semaphores(const Program& p) {
@@ -118,6 +135,7 @@ void validate(const Program& program, const CoreDescription& core) {
   }
   check_tensors(program, core);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) validate_instruction(program, i, core);
+  check_queues(program);
   check_semaphores(program);
 }
 
