@@ -8,7 +8,9 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "harness/mutant/mutant.h"
+#include "harness/worker/abi_test.h"
 #include "harness/worker/device_run.h"
+#include "harness/worker/json_fields.h"
 
 namespace assay {
 namespace {
@@ -64,6 +66,7 @@ class Server {
   Frame dispatch(Frame request) {
     const std::string type = type_of(request, kOrigin);
     if (type == "hello") return hello(request);
+    if (type == "abi-check") return abi_check(request);
     if (device_ == nullptr) throw Error(ErrorCode::invalid_argument, "the first request must be hello");
     if (type == "run") return run(std::move(request));
     if (type == "supports") return supports(request);
@@ -83,6 +86,12 @@ class Server {
     if (plugin_ == nullptr) plugin_ = Plugin::load(path_);
     device_ = std::make_unique<Device>(plugin_, wanted);
     return encode(device_->info());
+  }
+
+  Frame abi_check(const Frame& request) {
+    const nlohmann::json json = header_of(request, kOrigin);
+    const AbiCheck check = run_abi_check(path_, Fields(json, kOrigin).text("name"));
+    return make_frame({{"type", "abi-checked"}, {"passed", check.passed}, {"detail", check.detail}}, {});
   }
 
   std::unique_ptr<DeviceRun> start(const RunRequest& request) {
