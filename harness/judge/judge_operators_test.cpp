@@ -87,6 +87,16 @@ JudgedCase special_case(const std::string& mutant) {
                                   testing::float_arg("eps", 1e-5)}});
     c.inputs = {testing::draw({DType::f32, {4, 64}}, "x", 1, 1, 1000)};
   }
+  if (mutant == "epsilon_outside_the_root") {
+    c.graph = testing::one_node({"aten::native_layer_norm.default",
+                                 {{DType::f32, {4, 16}}},
+                                 {"input"},
+                                 {testing::ints_arg("normalized_shape", {16}),
+                                  {"weight", NoneArg{}},
+                                  {"bias", NoneArg{}},
+                                  testing::float_arg("eps", 1e-5)}});
+    c.inputs = {testing::draw({DType::f32, {4, 16}}, "x", 1, 1e-3)};
+  }
   if (mutant == "integers_through_fp32") {
     c.graph = testing::one_node(
         {"aten::mul.Tensor", {{DType::i64, {2}}, {DType::i64, {2}}}, {"self", "other"}, {}});
