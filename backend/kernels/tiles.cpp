@@ -129,7 +129,9 @@ void elementwise(KernelContext& ctx, const View& out, std::span<const Operand> o
 void activate(KernelContext& ctx, const AccessPattern& dst, const AccessPattern& src, Activation function) {
   const AccessPattern bias = ctx.b.sbuf(DType::f32, src.partitions, {1});
   ctx.b.memset(bias, -0.0f);
-  ctx.b.activation(dst, src, function, {.bias = bias});
+  ActivationOptions options;
+  options.bias = bias;
+  ctx.b.activation(dst, src, function, options);
 }
 
 void copy(KernelContext& ctx, const View& dst, const View& src) {

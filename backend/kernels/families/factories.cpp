@@ -73,6 +73,10 @@ void register_factories(KernelTable& table) {
   table.add("aten::zeros_like.default", filled_with(0));
   table.add("aten::ones.default", filled_with(1));
   table.add("aten::ones_like.default", filled_with(1));
+  // Undefined contents: something definite is as good as anything.
+  table.add("aten::empty.memory_format", filled_with(0));
+  table.add("aten::empty_permuted.default", filled_with(0));
+  table.add("aten::empty_strided.default", filled_with(0));
   table.add("aten::arange.start_step", arange);
   table.add("aten::_to_copy.default", cast);
   table.add("aten::to.dtype", cast);

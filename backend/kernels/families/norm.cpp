@@ -1,4 +1,6 @@
 // Layer, group and batch normalisation: mean first, then the variance around it (two passes), in fp32.
+#include <algorithm>
+
 #include "backend/kernels/rows.h"
 
 namespace assay::backend {
@@ -204,6 +206,61 @@ void batch_norm(KernelContext& ctx) {
   });
 }
 
+// Variance around the mean, divided by n - correction.
+void variance(KernelContext& ctx, std::vector<int64_t> dims, double correction) {
+  const View in = ctx.input("self"), out = ctx.output();
+  if (out.count() == 0) return;
+  if (in.count() == 0) ctx.unsupported(ASSAY_REASON_SHAPE, "the variance of no elements");
+  for (int64_t& dim : dims) dim = normalise_dim(dim, in.rank(), ctx.call);
+  if (in.rank() == 0) dims.clear();
+  Shape kept;
+  for (int64_t d : other_dims(in.rank(), dims)) kept.push_back(in.shape[static_cast<std::size_t>(d)]);
+  const RowViews views{{with_last(in, dims)}, {out.reshaped(kept)}, kept.size()};
+  for_each_row_tile(ctx, views, [&](const RowTile& tile) {
+    const AccessPattern mean = per_row_tile(ctx, DType::f32, tile);
+    const AccessPattern total = per_row_tile(ctx, DType::f32, tile);
+    const AccessPattern part = per_row_tile(ctx, DType::f32, tile);
+    for (const bool squares : {false, true}) {
+      const AccessPattern& into = squares ? total : mean;
+      bool first = true;
+      for (const Box& piece : tile.pieces()) {
+        const ProgramBuilder::Mark mark = ctx.b.mark();
+        AccessPattern x = load(ctx, tile, 0, piece);
+        if (squares) {
+          const AccessPattern d = row_tile(ctx, DType::f32, tile, piece.count());
+          ctx.b.tensor_tensor(d, x, along_row(mean, piece.count()), AluOp::subtract);
+          ctx.b.tensor_tensor(d, d, d, AluOp::multiply);
+          x = d;
+        }
+        ctx.b.tensor_reduce(first ? into : part, x, AluOp::add);
+        if (!first) ctx.b.tensor_tensor(into, into, part, AluOp::add);
+        first = false;
+        ctx.b.release(mark);
+      }
+      if (!squares) ctx.b.tensor_scalar(mean, mean, AluOp::divide, static_cast<float>(tile.length));
+    }
+    const double divisor = std::max(static_cast<double>(tile.length) - correction, 0.0);
+    const AccessPattern result = per_row_tile(ctx, out.dtype, tile);
+    ctx.b.tensor_scalar(result, total, AluOp::divide, static_cast<float>(divisor));
+    ctx.b.dma_copy(tile.hbm(0), result);
+  });
+}
+
+void variance_of_dims(KernelContext& ctx) {
+  std::vector<int64_t> dims;
+  if (!ctx.call.is_none("dim")) dims = ctx.call.integers("dim");
+  if (dims.empty()) {
+    for (int64_t d = 0; d < ctx.input("self").rank(); ++d) dims.push_back(d);
+  }
+  double correction = 1;
+  if (ctx.call.schema().find("unbiased") != nullptr) {
+    correction = ctx.call.boolean("unbiased") ? 1 : 0;
+  } else if (const auto given = ctx.call.scalar_opt("correction")) {
+    correction = given->as_double();
+  }
+  variance(ctx, dims, correction);
+}
+
 }  // namespace
 
 void register_norm(KernelTable& table) {
@@ -211,6 +268,8 @@ void register_norm(KernelTable& table) {
   table.add("aten::native_group_norm.default", group_norm);
   table.add("aten::_native_batch_norm_legit_no_training.default", batch_norm);
   table.add("aten::_native_batch_norm_legit.no_stats", batch_norm_of_batch);
+  table.add("aten::var.correction", variance_of_dims);
+  table.add("aten::var.dim", variance_of_dims);
 }
 
 }  // namespace assay::backend

@@ -193,6 +193,7 @@ void register_reductions(KernelTable& table) {
     table.add(std::string("aten::any") + overload, truth(AluOp::logical_or));
     table.add(std::string("aten::all") + overload, truth(AluOp::logical_and));
   }
+  table.add("aten::_is_all_true.default", truth(AluOp::logical_and));
   table.add("aten::linalg_vector_norm.default", vector_norm);
 }
 

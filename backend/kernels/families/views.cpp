@@ -145,6 +145,65 @@ void flip(KernelContext& ctx) {
   copy(ctx, ctx.output(), in);
 }
 
+// Strides and offset count elements of the contiguous tensor.
+void as_strided(KernelContext& ctx) {
+  View in = ctx.input("self");
+  in.shape = ctx.call.integers("size");
+  in.strides = ctx.call.integers("stride");
+  in.offset += ctx.call.integer_opt("storage_offset").value_or(0);
+  copy(ctx, ctx.output(), in);
+}
+
+// Windows of `size` elements every `step` elements; a window's elements are the new last dimension.
+void unfold(KernelContext& ctx) {
+  View in = ctx.input("self");
+  const View out = ctx.output();
+  const int64_t step = ctx.call.integer("step");
+  if (in.rank() == 0) return copy(ctx, out, in.reshaped(out.shape));
+  const auto dim =
+      static_cast<std::size_t>(normalise_dim(ctx.call.integer("dimension"), in.rank(), ctx.call));
+  const int64_t stride = in.strides[dim];
+  in.strides[dim] = stride * step;
+  in.strides.push_back(stride);
+  in.shape = out.shape;
+  copy(ctx, out, in);
+}
+
+void diagonal(KernelContext& ctx) {
+  View in = ctx.input("self");
+  const View out = ctx.output();
+  const int64_t offset = ctx.call.integer("offset");
+  const auto a = static_cast<std::size_t>(normalise_dim(ctx.call.integer("dim1"), in.rank(), ctx.call));
+  const auto b = static_cast<std::size_t>(normalise_dim(ctx.call.integer("dim2"), in.rank(), ctx.call));
+  in.offset += offset >= 0 ? offset * in.strides[b] : -offset * in.strides[a];
+  const int64_t stride = in.strides[a] + in.strides[b];
+  for (const std::size_t d : {std::max(a, b), std::min(a, b)}) {
+    in.strides.erase(in.strides.begin() + static_cast<std::ptrdiff_t>(d));
+  }
+  in.strides.push_back(stride);
+  in.shape = out.shape;
+  copy(ctx, out, in);
+}
+
+// By whole factors: every element is repeated along rows and columns.
+void upsample_nearest(KernelContext& ctx) {
+  const View in = ctx.input("input"), out = ctx.output();
+  const int64_t rows = in.shape[2], columns = in.shape[3];
+  if (out.count() == 0) return;
+  if (out.shape[2] % rows != 0 || out.shape[3] % columns != 0) {
+    ctx.unsupported(ASSAY_REASON_SHAPE, "only whole factors have a kernel");
+  }
+  const int64_t down = out.shape[2] / rows, across = out.shape[3] / columns;
+  if (const auto scales = ctx.call.floats_opt("scale_factors")) {
+    if ((*scales)[0] != static_cast<double>(down) || (*scales)[1] != static_cast<double>(across)) {
+      ctx.unsupported(ASSAY_REASON_ARGUMENT, "scale_factors that are not the ratio of the sizes");
+    }
+  }
+  const Shape shape{in.shape[0], in.shape[1], rows, down, columns, across};
+  copy(ctx, out.reshaped(shape),
+       in.reshaped({in.shape[0], in.shape[1], rows, 1, columns, 1}).broadcast_to(shape));
+}
+
 // Nothing to do on the device: shapes and dtypes were checked when the node was compiled.
 void assertion(KernelContext&) {}
 
@@ -169,6 +228,10 @@ void register_views(KernelTable& table) {
   table.add("aten::stack.default", stack);
   table.add("aten::repeat.default", repeat);
   table.add("aten::flip.default", flip);
+  table.add("aten::as_strided.default", as_strided);
+  table.add("aten::unfold.default", unfold);
+  table.add("aten::diagonal.default", diagonal);
+  table.add("aten::upsample_nearest2d.vec", upsample_nearest);
   table.add("aten::_assert_tensor_metadata.default", assertion);
 }
 

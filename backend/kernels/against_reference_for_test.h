@@ -1,0 +1,86 @@
+// For tests: one call on the simulated device, held against the reference's value and Bound under the
+// device's Contract.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "backend/kernels/run_call.h"
+#include "backend/runtime/contract.h"
+#include "core/contract/contract.h"
+#include "core/opset/shapes.h"
+#include "gtest/gtest.h"
+#include "reference/evaluate.h"
+
+namespace assay::backend {
+
+inline DType computation_dtype(const OpCall& call) {
+  for (const TensorMeta& meta : call.inputs()) {
+    if (is_float(meta.dtype)) return meta.dtype;
+  }
+  return call.outputs().empty() ? DType::f32 : call.output(0).dtype;
+}
+
+inline std::string place(const OpCall& call, std::size_t output, std::size_t i) {
+  return call.node_name() + " " + call.op() + " output " + std::to_string(output) + " element " +
+         std::to_string(i);
+}
+
+inline void compare(const OpCall& call, std::size_t output, const Tensor& got,
+                    const reference::BoundedWide& want) {
+  const auto undefined = [&](std::size_t i) {
+    return !want.special.empty() && (want.special[i] & reference::special_undefined) != 0;
+  };
+  if (is_integral(got.dtype())) {
+    const std::vector<int64_t> values = got.to_ints();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == want.value.integer[i] || undefined(i)) continue;
+      ADD_FAILURE() << place(call, output, i) << ": got " << values[i] << ", want " << want.value.integer[i];
+      return;
+    }
+    return;
+  }
+  const std::vector<double> values = got.to_doubles(), right = want.value.rounded().to_doubles();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool equal = values[i] == right[i] || (std::isnan(values[i]) && std::isnan(right[i]));
+    if (equal || undefined(i) || std::fabs(values[i] - want.value.real[i]) <= want.bound[i]) continue;
+    ADD_FAILURE() << place(call, output, i) << ": got " << values[i] << ", want " << want.value.real[i]
+                  << " +- " << want.bound[i];
+    return;
+  }
+}
+
+// Runs the call; failures name the first wrong element of each output. Returns what is right.
+inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
+                                                      const std::vector<const reference::Wide*>& operands) {
+  static const Contract contract = Contract::parse(contract_json(), "backend/runtime/contract.cpp");
+  static FunctionalSimulator simulator(core(Generation::trn2));
+  const auto want = reference::evaluate_bounded(
+      call, operands, contract.precision(call.op(), computation_dtype(call), "eager"));
+  try {
+    const CompiledCall compiled = compile_call(call, core(Generation::trn2), {});
+    std::vector<Tensor> tensors, results;
+    std::vector<HbmBinding> in, to;
+    for (const reference::Wide* wide : operands) {
+      tensors.push_back(wide->rounded());
+      in.push_back({tensors.back().mutable_data(), tensors.back().bytes()});
+    }
+    for (const TensorMeta& meta : call.outputs()) {
+      results.emplace_back(meta.dtype, meta.shape);
+      to.push_back({results.back().mutable_data(), results.back().bytes()});
+    }
+    simulator.run(compiled.program, in, to);
+    const auto choice = reference::check_choice(call, operands, results);
+    if (choice) {
+      EXPECT_EQ(*choice, "") << place(call, 0, 0);
+    } else {
+      for (std::size_t i = 0; i < results.size(); ++i) compare(call, i, results[i], want[i]);
+    }
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << call.node_name() << " " << call.op() << ": " << error.what();
+  }
+  return want;
+}
+
+}  // namespace assay::backend
