@@ -1,52 +1,10 @@
 #include "harness/ledger/ledger.h"
 
-#include <algorithm>
+#include "core/opset/classify.h"
 
 namespace assay {
-namespace {
 
-double elements(const TensorMeta& meta) { return static_cast<double>(element_count(meta.shape)); }
-
-double elements(const std::vector<TensorMeta>& metas) {
-  double sum = 0;
-  for (const TensorMeta& meta : metas) sum += elements(meta);
-  return sum;
-}
-
-double bytes(const std::vector<TensorMeta>& metas) {
-  double sum = 0;
-  for (const TensorMeta& meta : metas) sum += elements(meta) * static_cast<double>(size_of(meta.dtype));
-  return sum;
-}
-
-// Index of the left operand of a matrix product, -1 for other operators.
-int product_operand(const std::string& op) {
-  if (op == "aten::mm.default" || op == "aten::bmm.default" || op == "aten::mv.default" ||
-      op == "aten::dot.default")
-    return 0;
-  if (op == "aten::addmm.default" || op == "aten::baddbmm.default" || op == "aten::addmv.default") return 1;
-  return -1;
-}
-
-}  // namespace
-
-NodeCost node_cost(const std::string& op, const std::vector<TensorMeta>& inputs,
-                   const std::vector<TensorMeta>& outputs) {
-  NodeCost cost;
-  cost.bytes = bytes(inputs) + bytes(outputs);
-  const auto left = static_cast<std::size_t>(std::max(product_operand(op), 0));
-  if (product_operand(op) >= 0 && left < inputs.size() && !inputs[left].shape.empty()) {
-    cost.flops = 2 * elements(outputs) * static_cast<double>(inputs[left].shape.back());
-  } else if (op == "aten::convolution.default" && inputs.size() >= 2 && !inputs[1].shape.empty() &&
-             inputs[1].shape[0] > 0) {
-    cost.flops = 2 * elements(outputs) * elements(inputs[1]) / static_cast<double>(inputs[1].shape[0]);
-  } else {
-    double largest = elements(outputs);
-    for (const TensorMeta& input : inputs) largest = std::max(largest, elements(input));
-    cost.flops = largest;
-  }
-  return cost;
-}
+NodeCost node_cost(const OpCall& call) { return {flops_of(call), bytes_of(call)}; }
 
 void Ledger::device_node(const NodeCost& cost) {
   ++device_count_;

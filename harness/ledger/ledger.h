@@ -12,14 +12,12 @@
 
 namespace assay {
 
-// Arithmetic of one node: 2 m n k for products and convolutions, else one an element of the larger side. It
-// weighs nodes in residency shares; it is no performance model.
+// What a node weighs in residency shares (core/opset/classify.h).
 struct NodeCost {
   double flops = 0;
   double bytes = 0;  // read and written
 };
-NodeCost node_cost(const std::string& op, const std::vector<TensorMeta>& inputs,
-                   const std::vector<TensorMeta>& outputs);
+NodeCost node_cost(const OpCall& call);
 
 class Ledger {
  public:

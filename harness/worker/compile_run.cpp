@@ -168,8 +168,7 @@ void CompileRun::run_part(Part& part, bool poison) {
       ledger_.metadata_node();
       outcome.placement = Placement::metadata;
     } else {
-      ledger_.device_node(
-          node_cost(planned.handle->node().op, planned.handle->inputs(), planned.handle->outputs()));
+      ledger_.device_node(planned.cost);
       outcome.placement = planned.support.native == 2 ? Placement::device_soft : Placement::device;
     }
   }

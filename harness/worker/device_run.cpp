@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "harness/ledger/metadata.h"
+#include "core/opset/classify.h"
 #include "harness/mutant/mutant.h"
 #include "reference/evaluate.h"
 
@@ -154,6 +154,14 @@ std::shared_ptr<NodeHandle> DeviceRun::make_handle(int i, const HostScalars& sca
   return std::make_shared<NodeHandle>(graph_, scalars.resolve(node));
 }
 
+NodeCost DeviceRun::cost_of(const Node& node) const {
+  try {
+    return node_cost(call_of(graph_, node));
+  } catch (const Error&) {
+    return {};  // bad input, which the backend is to refuse, or an operator that only it knows
+  }
+}
+
 std::string DeviceRun::unsupported_operators() const {
   std::map<std::string, std::string> missing;
   for (std::size_t i = 0; i < plan_.size(); ++i) {
@@ -177,7 +185,7 @@ void DeviceRun::plan() {
     const Node& node = graph_.nodes[i];
     PlannedNode& planned = plan_[i];
     current_ = static_cast<int>(i);
-    planned.metadata = is_metadata_operator(node.op);
+    planned.metadata = is_metadata_op(node.op);
     if (is_host_scalar_node(graph_, node)) {
       planned.kind = Kind::host_scalar;
       try {
@@ -203,6 +211,7 @@ void DeviceRun::plan() {
       if (!planned.dynamic) {
         progress_("prepare", current_);
         planned.support = device_.supports(*handle);
+        planned.cost = cost_of(handle->node());
         planned.handle = std::move(handle);
       }
     }
@@ -329,10 +338,11 @@ void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
     plant(handle, inputs, outputs);
     stopwatch_.start();
   }
-  if (plan_[static_cast<std::size_t>(i)].metadata) {
+  const PlannedNode& planned = plan_[static_cast<std::size_t>(i)];
+  if (planned.metadata) {
     ledger_.metadata_node();
   } else {
-    ledger_.device_node(node_cost(handle.node().op, handle.inputs(), metas));
+    ledger_.device_node(planned.dynamic ? cost_of(handle.node()) : planned.cost);
   }
 }
 
@@ -349,16 +359,15 @@ void DeviceRun::run_on_host(int i, const Node& node, const NodeSupport& support)
   std::vector<const reference::Wide*> inputs;
   for (const reference::Wide& wide : wides) inputs.push_back(&wide);
   const std::vector<reference::Wide> outputs = reference::evaluate(call, inputs);
-  std::vector<TensorMeta> metas;
   for (std::size_t k = 0; k < node.outputs.size() && k < outputs.size(); ++k) {
     if (node.outputs[k] < 0) continue;
     set_meta(node.outputs[k], outputs[k].meta);
     slot(node.outputs[k]) = Slot{nullptr, outputs[k].rounded(), node.op, support.reason};
-    metas.push_back(outputs[k].meta);
   }
   watch.stop();
-  const bool counted = !plan_[static_cast<std::size_t>(i)].metadata;
-  ledger_.fallback_node(node.op, support.reason, node_cost(node.op, call.inputs(), metas), counted);
+  const PlannedNode& planned = plan_[static_cast<std::size_t>(i)];
+  ledger_.fallback_node(node.op, support.reason, planned.dynamic ? cost_of(node) : planned.cost,
+                        !planned.metadata);
   ledger_.fallback_cost(node.op, support.reason, bytes, watch.seconds());
 }
 

@@ -64,6 +64,7 @@ class DeviceRun {
     bool dynamic = false;                // depends on data (item, nonzero): planned while it runs
     std::shared_ptr<NodeHandle> handle;  // null for host scalars, assertions and dynamic nodes
     NodeSupport support;
+    NodeCost cost;  // of tensor nodes that are not dynamic
   };
   // A value on the device, on the host, or both.
   struct Slot {
@@ -92,6 +93,7 @@ class DeviceRun {
   std::vector<BufferPtr> create_outputs(const std::vector<TensorMeta>& metas);
   void set_meta(ValueId id, const TensorMeta& meta);  // of a value whose shape depends on data
   void release_after(int i);
+  NodeCost cost_of(const Node& node) const;  // zero where it cannot be told
   // Operators that the device does not run, each once, with its message; "" if there are none.
   std::string unsupported_operators() const;
   bool is_free_node(int i) const;
