@@ -173,6 +173,10 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
     double v = x.value, b = x.bound;
     if (std::isnan(v)) {
       b = 0;
+    } else if (b == 0 && std::isfinite(v) && precision.rounding == Rounding::nearest_even &&
+               !precision.store && !precision.ftz_out) {
+      // Nothing was rounded on the way (a copy, an exact step): the result is the exact value rounded once.
+      v = round_to(format, v);
     } else if (std::isnan(b)) {
       out.unmodelled = true;
     } else if (std::isinf(b)) {

@@ -133,6 +133,14 @@ int64_t wrapped_sum(const int64_t* x, int64_t n) {
   return static_cast<int64_t>(sum);
 }
 
+void wrapped_prefix_sums(const int64_t* x, int64_t* out, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += static_cast<uint64_t>(x[i]);
+    out[i] = static_cast<int64_t>(sum);
+  }
+}
+
 int64_t wrapped_dot(const int64_t* a, const int64_t* b, int64_t n) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(a[i]) * static_cast<uint64_t>(b[i]);

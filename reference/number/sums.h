@@ -42,6 +42,7 @@ void matmul_any_order(const Stochastic* a, const Stochastic* b, const Stochastic
 
 // Integers modulo 2^64.
 int64_t wrapped_sum(const int64_t* x, int64_t n);
+void wrapped_prefix_sums(const int64_t* x, int64_t* out, int64_t n);
 int64_t wrapped_dot(const int64_t* a, const int64_t* b, int64_t n);
 int64_t wrapped_product(const int64_t* x, int64_t n);
 

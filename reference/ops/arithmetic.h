@@ -105,7 +105,8 @@ R floor_quotient(R a, R b) {
   const R r = fmod(a, b);
   R q = (a - r) / b;
   if (r != 0 && (b < 0) != (r < 0)) q = q - 1;
-  if (q == 0) return (a < 0) != (b < 0) ? R(-0.0) : R(0);
+  using std::copysign;
+  if (q == 0) return copysign(R(0), a / b);
   using std::floor;
   const R whole = floor(q);
   return q - whole > R(0.5) ? whole + 1 : whole;
@@ -125,15 +126,30 @@ std::vector<Array<T>> div(const OpCall& call, const Inputs<T>& in) {
       call, in, [](T a, T b) { return a / b; }, integers::divide));
 }
 
+// The quotient's integer part. Where the rounded quotient may lie on either side of an integer, both are
+// right: PyTorch defines it as the truncation of the (rounded) quotient, C's integer division of the exact
+// one.
+template <class T>
+T truncated(T quotient) {
+  using std::trunc;
+  return trunc(quotient);
+}
+inline Bounded truncated(Bounded q) {
+  const double nearest = std::trunc(q.value);
+  const bool straddles = std::trunc(q.value - q.bound) != nearest || std::trunc(q.value + q.bound) != nearest;
+  return {nearest, straddles ? std::max(1.0, q.bound) : 0, 0};
+}
+inline Stochastic truncated(Stochastic q) { return std::trunc(q.value); }
+
 // rounding_mode None, "floor" or "trunc".
 template <class T>
 std::vector<Array<T>> div_mode(const OpCall& call, const Inputs<T>& in) {
   const auto mode = call.string_opt("rounding_mode");
   if (!mode) return div<T>(call, in);
-  using std::trunc;
-  auto out = *mode == "floor" ? binary<T>(call, in, floor_quotient<T>, integers::floor_divide)
-                              : binary<T>(
-                                    call, in, [](T a, T b) { return T(trunc(a / b)); }, integers::divide);
+  const auto floor_mode = [](T a, T b) { return T(floor_quotient(plain(a), plain(b))); };
+  const auto trunc_mode = [](T a, T b) { return truncated(a / b); };
+  auto out = *mode == "floor" ? binary<T>(call, in, floor_mode, integers::floor_divide)
+                              : binary<T>(call, in, trunc_mode, integers::divide);
   mark_zero_divisors(call, in, out);
   return one(std::move(out));
 }
@@ -197,12 +213,15 @@ void register_arithmetic(KernelTable<T>& table) {
   using E = Exact<T>;
   const Traits ieee = arithmetic_traits();
   const Traits exact = exact_traits("PyTorch");
+  const Traits quotients = function_traits("PyTorch").jumps();
+  Traits selection = exact;
+  selection.model.signed_zero = false;  // max(-0, +0) may be either
   for (const char* name : {"aten::add.Tensor", "aten::add.Scalar"}) table.add(name, ieee, add<T, 1>);
   for (const char* name : {"aten::sub.Tensor", "aten::sub.Scalar"}) table.add(name, ieee, add<T, -1>);
   for (const char* name : {"aten::mul.Tensor", "aten::mul.Scalar"}) table.add(name, ieee, mul<T>);
   for (const char* name : {"aten::div.Tensor", "aten::div.Scalar"}) table.add(name, ieee, div<T>);
   for (const char* name : {"aten::div.Tensor_mode", "aten::div.Scalar_mode"}) {
-    table.add_exact(name, exact.jumps(), div_mode<E>);
+    table.add(name, quotients, div_mode<T>);
   }
   for (const char* name : {"aten::fmod.Tensor", "aten::fmod.Scalar"})
     table.add_exact(name, exact.jumps(), fmod<E>);
@@ -212,8 +231,8 @@ void register_arithmetic(KernelTable<T>& table) {
   for (const char* name : {"aten::pow.Tensor_Scalar", "aten::pow.Tensor_Tensor", "aten::pow.Scalar"}) {
     table.add(name, function_traits("C99"), pow<T>);
   }
-  table.add_exact("aten::maximum.default", exact, extremum<E, true>);
-  table.add_exact("aten::minimum.default", exact, extremum<E, false>);
+  table.add_exact("aten::maximum.default", selection, extremum<E, true>);
+  table.add_exact("aten::minimum.default", selection, extremum<E, false>);
   table.add("aten::atan2.default", function_traits("C99"), atan2<T>);
 }
 

@@ -118,9 +118,17 @@ std::vector<Array<T>> index_tensor(const OpCall& call, const Inputs<T>& in) {
   const Array<T>& self = *in[at(call.tensor("self"))];
   auto out = make_array<T>(call.output(0));
   const IndexPlan plan = index_plan(call, in, self.meta.shape);
+  const auto run = static_cast<int64_t>(plan.after.size());
+  // The dims behind the indexed ones are one run of memory unless they also lie before them.
+  const bool contiguous = run > 0 && plan.after.back() - plan.after.front() == run - 1;
   int64_t to = 0;
   for (const int64_t o : plan.before) {
     for (const int64_t b : plan.middle) {
+      if (contiguous) {
+        copy_run(self, o + b + plan.after.front(), out, to, run);
+        to += run;
+        continue;
+      }
       for (const int64_t n : plan.after) copy_run(self, o + b + n, out, to++, 1);
     }
   }

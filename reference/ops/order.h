@@ -15,21 +15,23 @@ std::vector<Array<T>> cumsum(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
   const Array<T> values = as_kind_of(*in[0], out.meta);
   const Axis axis = axis_of(out.meta.shape, normalise_dim(call.integer("dim"), in[0]->rank(), call));
-  std::vector<T> line(at(axis.size)), sums(at(axis.size));
-  for (int64_t o = 0; o < axis.outer; ++o) {
-    for (int64_t n = 0; n < axis.inner; ++n) {
-      if (out.is_integral()) {
-        uint64_t sum = 0;
-        for (int64_t i = 0; i < axis.size; ++i) {
-          sum = sum + static_cast<uint64_t>(values.integer[at(axis.at(o, i, n))]);
-          out.integer[at(axis.at(o, i, n))] = wrapped(out.meta.dtype, static_cast<int64_t>(sum));
-        }
-        continue;
+  const auto scan = [&](const auto& x, auto& y, auto&& prefix_sums) {
+    auto line = x;
+    line.resize(at(axis.size));
+    auto sums = line;
+    for (int64_t o = 0; o < axis.outer; ++o) {
+      for (int64_t n = 0; n < axis.inner; ++n) {
+        for (int64_t i = 0; i < axis.size; ++i) line[at(i)] = x[at(axis.at(o, i, n))];
+        prefix_sums(line.data(), sums.data(), axis.size);
+        for (int64_t i = 0; i < axis.size; ++i) y[at(axis.at(o, i, n))] = sums[at(i)];
       }
-      for (int64_t i = 0; i < axis.size; ++i) line[at(i)] = values.real[at(axis.at(o, i, n))];
-      prefix_sums_any_order(line.data(), sums.data(), axis.size);
-      for (int64_t i = 0; i < axis.size; ++i) out.real[at(axis.at(o, i, n))] = sums[at(i)];
     }
+  };
+  if (out.is_integral()) {
+    scan(values.integer, out.integer, wrapped_prefix_sums);
+    map(out.integer, out.integer, [&](int64_t v) { return wrapped(out.meta.dtype, v); });
+  } else {
+    scan(values.real, out.real, [](const T* x, T* sums, int64_t n) { prefix_sums_any_order(x, sums, n); });
   }
   return one(std::move(out));
 }

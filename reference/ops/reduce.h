@@ -147,8 +147,7 @@ std::vector<Array<T>> vector_norm(const OpCall& call, const Inputs<T>& in) {
       return best;
     }
     if (p == 0) {
-      int64_t nonzero = 0;
-      for (const T& x : terms) nonzero = nonzero + (x == T(0) ? 0 : 1);
+      const auto nonzero = std::count_if(terms.begin(), terms.end(), [](const T& x) { return !(x == T(0)); });
       return T(static_cast<double>(nonzero));
     }
     if (p == 1) return sum_any_order(terms.data(), n);

@@ -11,10 +11,12 @@ struct Rows {
   int64_t count = 1, length = 1;
 };
 
-// The dims of an argument that may be absent or empty (then all), sorted, not negative.
+// The dims of an argument that may be absent or empty (then all), sorted, not negative. "": the operator has
+// none.
 inline std::vector<int64_t> reduced_dims(const OpCall& call, std::string_view name, int64_t rank) {
   std::vector<int64_t> dims;
-  if (const auto given = call.integers_opt(name)) {
+  const auto given = name.empty() ? std::nullopt : call.integers_opt(name);
+  if (given) {
     for (const int64_t dim : *given) dims.push_back(normalise_dim(dim, rank, call));
   }
   if (dims.empty()) {

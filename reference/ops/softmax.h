@@ -40,64 +40,71 @@ void log_softmax_row(const T* x, T* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = y[i] - log_total;
 }
 
-// Error of one row's exponentials, relative to exp(t_i): that of t_i = x_i - max and of exp itself; and of
-// their sum.
+// One row's exponentials with their errors: that of t_i = x_i - max and of exp itself, and of their sum.
+// First order of anchors §3.4, in a form that also holds where u |t_i| is large: a mask of -3.4e38 has t =
+// -3.4e38 and exp(t (1 - u)) = 0.
 struct ExpRow {
-  std::vector<double> t, y, relative;  // y = softmax
-  double log_total = 0;                // log of the sum
-  double total_error = 0;              // relative error of the sum: gamma_(n-1) + sum_j y_j relative_j
+  std::vector<double> t, y;   // y = softmax
+  std::vector<double> error;  // of exp(t_i), divided by the sum
+  double total = 0;           // sum of exp(t_j)
+  double total_error = 0;     // relative error of the sum: gamma_(n-1) + sum_j error_j
 };
 inline ExpRow bounded_exp_row(const Bounded* x, int64_t n) {
   const Environment& e = *current_environment;
   const Allowance& exp = e.allowance(Function::exp);
-  ExpRow row{std::vector<double>(at(n)), std::vector<double>(at(n)), std::vector<double>(at(n)), 0, 0};
+  ExpRow row;
+  row.t.resize(at(n));
+  row.y.resize(at(n));
+  row.error.resize(at(n));
   const Bounded best = row_maximum(x, n);
-  for (int64_t i = 0; i < n; ++i) {
-    row.t[at(i)] = x[i].value - best.value;
-    row.y[at(i)] = std::exp(row.t[at(i)]);
-  }
-  const double total = sum_any_order(row.y.data(), n);
-  row.log_total = std::log(total);
-  std::vector<double> weighted(at(n));
   for (std::size_t i = 0; i < at(n); ++i) {
-    row.y[i] /= total;
-    // exp(t + dt) = exp(t) exp(dt), exactly; -inf has no error.
+    row.t[i] = x[i].value - best.value;
+    row.y[i] = std::exp(row.t[i]);
     const double shift = std::isfinite(row.t[i]) ? e.u * std::fabs(row.t[i]) + x[i].bound + best.bound : 0;
-    row.relative[i] = std::expm1(shift) + exp.relative;
-    weighted[i] = row.y[i] * row.relative[i] + (exp.absolute + e.eta) / total;
+    const double moved = shift < 0.5 ? row.y[i] * std::expm1(shift) : std::exp(row.t[i] + shift) - row.y[i];
+    row.error[i] = moved + (row.y[i] + moved) * exp.relative + exp.absolute + e.eta;
   }
-  row.total_error = gamma(n - 1, e.u_acc) + (n > 1 ? sum_any_order(weighted.data(), n) : weighted[0]);
+  row.total = sum_any_order(row.y.data(), n);
+  for (std::size_t i = 0; i < at(n); ++i) {
+    row.y[i] /= row.total;
+    row.error[i] /= row.total;
+  }
+  row.total_error = gamma(n - 1, e.u_acc) + sum_any_order(row.error.data(), n);
   return row;
 }
 
-// Bound_i = y_i rho_i, rho_i = u (|t_i| + c_exp) + u sum_j y_j (|t_j| + c_exp) + gamma_(n-1) + 2u (anchors
-// §3.4).
+// (y_i + error_i) (1 + 2u) / (1 - total_error) - y_i: a quotient computed as a product with a reciprocal
+// rounds twice.
 inline void softmax_row(const Bounded* x, Bounded* y, int64_t n) {
   const Environment& e = *current_environment;
-  const Allowance& exp = e.allowance(Function::exp);
-  const Allowance& div = e.allowance(Function::div);
   const ExpRow row = bounded_exp_row(x, n);
-  const double total = std::exp(row.log_total);
+  const double quotient = std::max(e.allowance(Function::div).relative, 2 * e.u);
   for (std::size_t i = 0; i < at(n); ++i) {
-    // A quotient computed as a product with a reciprocal rounds twice.
-    const double rho = row.relative[i] + row.total_error + std::max(div.relative, 2 * e.u);
-    y[i] = {row.y[i], row.y[i] * std::expm1(rho) + (exp.absolute + e.eta) / total + e.eta, 0};
+    const double v = row.y[i];
+    if (row.total_error >= 1) {
+      y[i] = {v, HUGE_VAL, 0};
+      continue;
+    }
+    const double bound =
+        (row.error[i] * (1 + quotient) + v * (quotient + row.total_error)) / (1 - row.total_error);
+    y[i] = {v, bound + e.eta, 0};
   }
 }
 
-// Absolute: u |t_i| + error of log S + u |y_i|.
+// Absolute: u |t_i| + error of log S + u |y_i|. max + log S may also be formed first and subtracted then.
 inline void log_softmax_row(const Bounded* x, Bounded* y, int64_t n) {
   const Environment& e = *current_environment;
   const Allowance& log = e.allowance(Function::log);
   const ExpRow row = bounded_exp_row(x, n);
   const Bounded best = row_maximum(x, n);
+  const double log_total = std::log(row.total);
+  const double of_log = row.total_error >= 1 ? HUGE_VAL
+                                             : -std::log1p(-row.total_error) + log.absolute +
+                                                   (log.relative + e.u) * std::fabs(log_total);
   for (std::size_t i = 0; i < at(n); ++i) {
-    const double v = row.t[i] - row.log_total;
-    const double of_log =
-        std::expm1(row.total_error) + log.absolute + (log.relative + e.u) * std::fabs(row.log_total);
-    // max + log S may be formed first and subtracted then.
+    const double v = row.t[i] - log_total;
     const double of_shift =
-        e.u * (std::fabs(row.t[i]) + std::fabs(best.value + row.log_total)) + x[i].bound + best.bound;
+        e.u * (std::fabs(row.t[i]) + std::fabs(best.value + log_total)) + x[i].bound + best.bound;
     y[i] = {v, of_shift + of_log + e.u * std::fabs(v), 0};
   }
 }

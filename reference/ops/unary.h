@@ -111,8 +111,10 @@ void register_unary(KernelTable<T>& table) {
   const Traits exact = exact_traits("IEEE 754");
   table.add_exact("aten::neg.default", exact, exact_unary<E, exact::neg<E>, exact::negated>);
   table.add_exact("aten::abs.default", exact, exact_unary<E, exact::abs<E>, exact::magnitude>);
-  table.add_exact("aten::relu.default", exact, exact_unary<E, exact::relu<E>, exact::relu>);
-  table.add_exact("aten::sign.default", exact.jumps(), exact_unary<E, exact::sign<E>, exact::sign>);
+  Traits selection = exact;
+  selection.model.signed_zero = false;  // max(-0, +0), sign(-0)
+  table.add_exact("aten::relu.default", selection, exact_unary<E, exact::relu<E>, exact::relu>);
+  table.add_exact("aten::sign.default", selection.jumps(), exact_unary<E, exact::sign<E>, exact::sign>);
   table.add_exact("aten::floor.default", exact.jumps(), exact_unary<E, exact::floor<E>, exact::same>);
   table.add_exact("aten::ceil.default", exact.jumps(), exact_unary<E, exact::ceil<E>, exact::same>);
   table.add_exact("aten::trunc.default", exact.jumps(), exact_unary<E, exact::trunc<E>, exact::same>);

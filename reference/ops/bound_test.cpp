@@ -1,0 +1,244 @@
+// Bounds of composite operators: computations in float32, in several forms, lie inside; planted defects lie
+// outside.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "reference/ops/op_test.h"
+
+namespace assay::reference {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats draw(std::size_t n, unsigned seed, float scale = 1, float shift = 0) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  Floats values(n);
+  for (float& v : values) v = normal(generator) * scale + shift;
+  return values;
+}
+Wide wide(Shape shape, const Floats& values) {
+  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
+}
+float sum_in_order(const Floats& x, const std::vector<std::size_t>& order) {
+  float sum = 0;
+  for (const std::size_t i : order) sum = sum + x[i];
+  return sum;
+}
+std::vector<std::size_t> some_order(std::size_t n, unsigned seed) {
+  std::vector<std::size_t> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
+}
+// Largest error as a share of the Bound.
+double margin(const BoundedWide& bounded, const Floats& got) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::fabs(static_cast<double>(got[i]) - bounded.value.real[i]);
+    worst = std::max(worst, error == 0 ? 0 : error / bounded.bound[i]);
+  }
+  return worst;
+}
+
+Precision f32_precision() {
+  Precision precision;
+  precision.products_exact = false;
+  return precision;
+}
+
+TEST(SoftmaxBound, HoldsInAnyOrderAndFindsAWrongMaximumOrALostTerm) {
+  const std::size_t n = 100;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Floats x = draw(n, seed, 5);
+    const BoundedWide bounded = OpUnderTest("aten::_softmax.default", {{"self", wide({100}, x)}},
+                                            {{"dim", int64_t{0}}, {"half_to_float", false}})
+                                    .bounded(f32_precision())[0];
+    const float best = *std::max_element(x.begin(), x.end());
+    Floats e(n), y(n), reciprocal(n), lost(n);
+    for (std::size_t i = 0; i < n; ++i) e[i] = std::exp(x[i] - best);
+    const float total = sum_in_order(e, some_order(n, seed));
+    auto short_order = some_order(n, seed);
+    // A lost term that matters: the largest one.
+    short_order.erase(
+        std::find_if(short_order.begin(), short_order.end(), [&](std::size_t i) { return x[i] == best; }));
+    const float short_total = sum_in_order(e, short_order);
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] = e[i] / total;
+      reciprocal[i] = e[i] * (1 / total);
+      lost[i] = e[i] / short_total;
+    }
+    EXPECT_LE(margin(bounded, y), 1);
+    EXPECT_LE(margin(bounded, reciprocal), 1);
+    EXPECT_GT(margin(bounded, y), 0.001);
+    EXPECT_GT(margin(bounded, lost), 10);
+  }
+}
+
+TEST(LogSoftmaxBound, Holds) {
+  const std::size_t n = 64;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Floats x = draw(n, seed, 3, 20);
+    const BoundedWide bounded = OpUnderTest("aten::_log_softmax.default", {{"self", wide({64}, x)}},
+                                            {{"dim", int64_t{0}}, {"half_to_float", false}})
+                                    .bounded(f32_precision())[0];
+    const float best = *std::max_element(x.begin(), x.end());
+    Floats e(n), y(n), other(n);
+    for (std::size_t i = 0; i < n; ++i) e[i] = std::exp(x[i] - best);
+    const float log_total = std::log(sum_in_order(e, some_order(n, seed)));
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] = x[i] - best - log_total;
+      other[i] = x[i] - (best + log_total);
+    }
+    EXPECT_LE(margin(bounded, y), 1);
+    EXPECT_LE(margin(bounded, other), 1);
+  }
+}
+
+TEST(LayerNormBound, HoldsForThreeFormsAndFindsAForgottenEpsilon) {
+  const std::size_t n = 64;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    for (const float shift : {0.0F, 30.0F}) {
+      const Floats x = draw(n, seed, 0.1F, shift), w = draw(n, seed + 100), b = draw(n, seed + 200);
+      const float eps = 1e-3F;
+      const BoundedWide bounded =
+          OpUnderTest("aten::native_layer_norm.default",
+                      {{"input", wide({64}, x)}, {"weight", wide({64}, w)}, {"bias", wide({64}, b)}},
+                      {int_list("normalized_shape", {64}), {"eps", static_cast<double>(eps)}})
+              .bounded(f32_precision())[0];
+      const float mean = sum_in_order(x, some_order(n, seed)) / static_cast<float>(n);
+      Floats squares(n), y(n), folded(n), rooted(n), forgotten(n);
+      for (std::size_t i = 0; i < n; ++i) squares[i] = (x[i] - mean) * (x[i] - mean);
+      const float variance = sum_in_order(squares, some_order(n, seed + 1)) / static_cast<float>(n);
+      const float r = 1 / std::sqrt(variance + eps), without = 1 / std::sqrt(variance);
+      for (std::size_t i = 0; i < n; ++i) {
+        y[i] = (x[i] - mean) * r * w[i] + b[i];
+        folded[i] = x[i] * (r * w[i]) + (b[i] - mean * (r * w[i]));
+        rooted[i] = (x[i] - mean) / std::sqrt(variance + eps) * w[i] + b[i];
+        forgotten[i] = (x[i] - mean) * without * w[i] + b[i];
+      }
+      EXPECT_LE(margin(bounded, y), 1) << shift;
+      EXPECT_LE(margin(bounded, folded), 1) << shift;
+      EXPECT_LE(margin(bounded, rooted), 1) << shift;
+      EXPECT_GT(margin(bounded, forgotten), 2) << shift;
+    }
+  }
+}
+
+TEST(BatchNormBound, HoldsForBothForms) {
+  const Floats x = draw(64, 1, 1, 3), w = draw(4, 2), b = draw(4, 3), m = draw(4, 4, 1, 3);
+  Floats v = draw(4, 5);
+  for (float& value : v) value = value * value + 0.05F;
+  const BoundedWide bounded = OpUnderTest("aten::_native_batch_norm_legit_no_training.default",
+                                          {{"input", wide({1, 4, 16}, x)},
+                                           {"weight", wide({4}, w)},
+                                           {"bias", wide({4}, b)},
+                                           {"running_mean", wide({4}, m)},
+                                           {"running_var", wide({4}, v)}},
+                                          {{"momentum", 0.1}, {"eps", 1e-5}})
+                                  .bounded(f32_precision())[0];
+  Floats y(64), folded(64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::size_t c = i / 16;
+    const float scale = w[c] * (1 / std::sqrt(v[c] + 1e-5F));
+    y[i] = (x[i] - m[c]) * scale + b[c];
+    folded[i] = x[i] * scale + (b[c] - m[c] * scale);
+  }
+  EXPECT_LE(margin(bounded, y), 1);
+  EXPECT_LE(margin(bounded, folded), 1);
+}
+
+TEST(GeluBound, HoldsForTheCancellingFormula) {
+  const Floats x = draw(2000, 9, 3);
+  const BoundedWide bounded =
+      OpUnderTest("aten::gelu.default", {{"self", wide({2000}, x)}}).bounded(f32_precision())[0];
+  Floats y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * 0.5F * (1 + std::erf(x[i] * 0.70710678F));
+  EXPECT_LE(margin(bounded, y), 1);
+}
+
+TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
+  const Floats a = draw(500, 1), b = draw(500, 2);
+  const BoundedWide bounded =
+      OpUnderTest("aten::mul.Tensor", {{"self", wide({500}, a)}, {"other", wide({500}, b)}})
+          .bounded(f32_precision())[0];
+  Floats rounded(500), truncated(500);
+  for (std::size_t i = 0; i < 500; ++i) {
+    const double exact = static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    rounded[i] = a[i] * b[i];
+    truncated[i] = std::fabs(static_cast<double>(rounded[i])) > std::fabs(exact)
+                       ? std::nextafter(rounded[i], 0.0F)
+                       : rounded[i];
+  }
+  EXPECT_LE(margin(bounded, rounded), 1);
+  EXPECT_GT(margin(bounded, rounded), 0.8);
+  EXPECT_GT(margin(bounded, truncated), 1.5);
+}
+
+// The RMS gate's sigma: errors of a correct float32 product stay below it, those of bf16 inputs far above.
+TEST(MatmulSigma, SeparatesCorrectProductsFromNarrowInputs) {
+  const int64_t m = 16, n = 16, k = 256;
+  const Floats a = draw(static_cast<std::size_t>(m * k), 1), b = draw(static_cast<std::size_t>(k * n), 2);
+  const BoundedWide bounded =
+      OpUnderTest("aten::mm.default", {{"self", wide({m, k}, a)}, {"mat2", wide({k, n}, b)}})
+          .bounded(f32_precision())[0];
+  ASSERT_EQ(bounded.sigma.size(), 256U);
+  double correct = 0, narrow = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t j = 0; j < 16; ++j) {
+      float sum = 0, sum_narrow = 0;
+      for (std::size_t p = 0; p < 256; ++p) {
+        const float x = a[i * 256 + p], y = b[p * 16 + j];
+        sum = sum + x * y;
+        sum_narrow = sum_narrow + static_cast<float>(round_to(DType::bf16, x)) * y;
+      }
+      const std::size_t at = i * 16 + j;
+      const auto z = [&](float got) {
+        const double error = (static_cast<double>(got) - bounded.value.real[at]) / bounded.sigma[at];
+        return error * error;
+      };
+      correct = correct + z(sum);
+      narrow = narrow + z(sum_narrow);
+    }
+  }
+  EXPECT_LE(std::sqrt(correct / 256), 2);
+  EXPECT_GT(std::sqrt(narrow / 256), 100);
+}
+
+TEST(Flushing, SubnormalResultsMayBecomeZeroOnlyWhereDeclared) {
+  const OpUnderTest op("aten::mul.Tensor", {{"self", wide({1}, {1e-30F})}, {"other", wide({1}, {1e-10F})}});
+  Precision precision = f32_precision();
+  EXPECT_LT(op.bounded(precision)[0].bound[0], 1e-44);
+  precision.ftz_out = true;
+  EXPECT_GE(op.bounded(precision)[0].bound[0], 1e-40);
+}
+
+TEST(AutoCast, InputsRoundedToTheDeclaredWidthFit) {
+  const Floats a = draw(32, 1), b = draw(32, 2);
+  const OpUnderTest op("aten::mm.default", {{"self", wide({1, 32}, a)}, {"mat2", wide({32, 1}, b)}});
+  Precision precision = f32_precision();
+  float sum = 0;
+  for (std::size_t i = 0; i < 32; ++i) {
+    sum = sum +
+          static_cast<float>(round_to(DType::bf16, a[i])) * static_cast<float>(round_to(DType::bf16, b[i]));
+  }
+  EXPECT_GT(margin(op.bounded(precision)[0], {sum}), 1);
+  precision.input = DType::bf16;
+  EXPECT_LE(margin(op.bounded(precision)[0], {sum}), 1);
+}
+
+TEST(EarlyOverflow, CountsOnlyWhereDeclared) {
+  const OpUnderTest op("aten::gelu.default", {{"self", wide({1}, {1e13F})}},
+                       {{"approximate", std::string("tanh")}});
+  Precision precision = f32_precision();
+  EXPECT_TRUE(op.bounded(precision)[0].special.empty());
+  precision.early_overflow = true;
+  EXPECT_EQ(op.bounded(precision)[0].special, (std::vector<uint8_t>{special_undefined}));
+}
+
+}  // namespace
+}  // namespace assay::reference

@@ -1,0 +1,63 @@
+// Calls one operator in tests.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/opset/shapes.h"
+#include "reference/evaluate.h"
+
+namespace assay::reference {
+
+struct OpUnderTest {
+  // Tensors are the arguments of those names, in order; lists are not needed here.
+  OpUnderTest(const std::string& op, std::vector<std::pair<std::string, Wide>> tensors,
+              std::vector<NamedArgument> others = {})
+      : tensors_(std::move(tensors)), call_(make(op, others)) {}
+
+  const OpCall& call() const { return call_; }
+  std::vector<const Wide*> inputs() const {
+    std::vector<const Wide*> pointers;
+    for (const auto& [name, wide] : tensors_) pointers.push_back(&wide);
+    return pointers;
+  }
+  std::vector<Wide> value() const { return evaluate(call_, inputs()); }
+  std::vector<BoundedWide> bounded(const Precision& precision) const {
+    return evaluate_bounded(call_, inputs(), precision);
+  }
+
+ private:
+  OpCall make(const std::string& op, const std::vector<NamedArgument>& others) const {
+    std::vector<TensorMeta> metas;
+    std::vector<NamedArgument> arguments;
+    for (const auto& [name, wide] : tensors_) {
+      arguments.push_back({name, ValueArg{static_cast<ValueId>(metas.size())}});
+      metas.push_back(wide.meta);
+    }
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    const OpCall untyped(op, metas, arguments);
+    return OpCall(op, metas, arguments, infer(untyped).value());
+  }
+  std::vector<std::pair<std::string, Wide>> tensors_;
+  OpCall call_;
+};
+
+inline Wide reals(DType dtype, Shape shape, std::vector<double> values) {
+  Wide wide;
+  wide.meta = {dtype, std::move(shape)};
+  wide.real = std::move(values);
+  return wide;
+}
+inline Wide integers_of(DType dtype, Shape shape, std::vector<int64_t> values) {
+  Wide wide;
+  wide.meta = {dtype, std::move(shape)};
+  wide.integer = std::move(values);
+  return wide;
+}
+inline NamedArgument int_list(const std::string& name, std::vector<int64_t> ints) {
+  return {name, IntListArg{std::move(ints), {}}};
+}
+
+}  // namespace assay::reference
