@@ -31,6 +31,8 @@ struct Subject {
   std::string path;
 
   const assay_api& api() const { return plugin->api(); }
+  // The null backend accepts everything and computes nothing, which is what it is for.
+  bool is_null() const { return device()->info().name == "null"; }
 
   // The error must be one, readable, and is destroyed. Returns its message.
   std::string refused(assay_error* error, const std::string& what) const {
@@ -411,7 +413,7 @@ void unknown_operator(const Subject& s) {
   const auto device = s.device();
   try {
     const NodeSupport support = device->supports(node);
-    if (s.plugin->origin().ends_with("assay_null.so")) return;  // accepts all, as it says
+    if (s.is_null()) return;  // accepts all, as it says
     expect(!support.supported, "an operator that does not exist is supported");
     expect(!support.message.empty(), "an operator that does not exist is refused without a message");
   } catch (const PluginError&) {
@@ -485,7 +487,7 @@ void inputs_stay(const Subject& s) {
 void counters_count(const Subject& s) {
   const auto device = s.device();
   const auto before = device->totals();
-  if (!before) return;  // optional
+  if (!before || s.is_null()) return;  // optional; and nothing is executed by the null backend
   for (const NodeCase& c : node_cases()) {
     const NodeHandle node(c.graph, c.graph.nodes[0]);
     if (!device->supports(node).supported) continue;
@@ -505,7 +507,7 @@ void counters_count(const Subject& s) {
 
 void compile_bad_graphs(const Subject& s) {
   if (!s.plugin->has_compile()) return;  // optional
-  if (s.plugin->origin().ends_with("assay_null.so")) return;
+  if (s.is_null()) return;
   const auto device = s.device();
   for (const char* text : {"", "{", "null", "[]", "{\"schema_version\": {\"major\": 8}}"}) {
     try {

@@ -159,6 +159,7 @@ void CompileRun::run_part(Part& part, bool poison) {
     for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k]->fill(metas[k], kPoison);
     stopwatch_.start();
   }
+  asked_ += static_cast<int64_t>(part.nodes.size());
   device_.execute(*part.executable, inputs, outputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) slot(part.outputs[k]) = Slot{outputs[k], Tensor(), "", ""};
   for (const int n : part.nodes) {

@@ -69,9 +69,12 @@ class JudgeServer {
     JudgeRequest request = decode_prepare(std::move(frame), kOrigin);
     const std::shared_ptr<const Graph> graph = request.graph;
     const bool eager = request.mode == "eager";
+    const bool negative = request.checks.negative;
     judge_.emplace(std::move(request));
     if (!eager) return encode(prepared);
     try {
+      // Kernels trust shapes that were checked; a case of bad input has not been.
+      if (negative) validate(*graph);
       prepared.free_nodes = free_nodes(*graph);
       const std::vector<Tensor>& chain = judge_->chain();
       for (const ValueId id : values_to_feed(*graph)) {
@@ -81,7 +84,7 @@ class JudgeServer {
         prepared.chain.push_back(tensor);
       }
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::internal) throw;
+      if (error.code() == ErrorCode::internal && !negative) throw;
       prepared = Prepared{};  // the judge says so itself when it is asked for the verdict
       prepared.refused = Prepared::Refusal{code_text(error.code()), error.what()};
     }

@@ -409,7 +409,7 @@ class Compile(Case):
         self.assert_passed(header)
         torch.testing.assert_close(b, (x @ x).relu())
         phases = header["phases"]
-        self.assertGreater(phases["compile_cold_s"], phases["first_run_s"])
+        self.assertGreater(phases["compile_cold_s"], 10 * phases["first_run_s"])
         self.assertEqual((len(phases["steady_s"]), header["repeatable"]), (2, True))
         self.assertEqual(header["compiles"], {"count": 1, "hits_memory": 0, "hits_disk": 0, "misses": []})
         self.assertLess(self.worker.progress.index(("compile", 0)), self.worker.progress.index(("free", 0)))

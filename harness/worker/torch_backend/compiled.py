@@ -60,12 +60,14 @@ class Segment:
 
         return enter
 
-    def first_call(self, args: list[Any], on_entry: Callable[[], None]) -> tuple[Any, float]:
-        """Results, and the seconds that went into getting to the compiled code."""
+    def first_call(self, args: list[Any], on_entry: Callable[[], None]) -> tuple[Any, float, float]:
+        """Results, the seconds that it took to get to the compiled code, and those that were spent in it."""
         self.entered, self.late_s, self.on_entry = None, 0.0, on_entry
         started = time.perf_counter()
         results = self.function(*args)
-        return results, (self.entered or time.perf_counter()) - started + self.late_s
+        ended = time.perf_counter()
+        entered = ended if self.entered is None else self.entered
+        return results, entered - started + self.late_s, ended - entered - self.late_s
 
 
 class _Part:
@@ -80,6 +82,9 @@ class _Part:
 
 class CompileRun(CaseRun):
     def prepare(self) -> None:
+        started = time.perf_counter()
+        from torch._inductor import compile_fx  # noqa: F401  takes seconds, once in a process
+
         super().prepare()
         self.static: dict[str, Any] = {}  # numbers known without data
         self.dynamic_nodes: set[int] = set()
@@ -96,6 +101,7 @@ class CompileRun(CaseRun):
         self.parts = self._partition()
         self.first_step_of = {part.steps[0].index: part for part in self.parts}
         self.compiled_nodes = {step.index for part in self.parts for step in part.steps}
+        self.phases["prepare_s"] = self.device.now() - started
 
     def _find_numbers(self) -> None:
         """Host scalars, from inputs and declared shapes; and the nodes that have to wait for data."""
@@ -269,19 +275,20 @@ class CompileRun(CaseRun):
         text = f"{self.request.fullgraph} {part.outputs} {sorted(self.static.items())} {self.request.graph_text}"
         key = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), index, len(part.steps))
         known = self.device.segments.get(key)
+        started = time.perf_counter()
         self.progress("compile", index)
         try:
             with self._caches() if known is None else nullcontext():
                 before = _inductor_counters()
                 segment = known or Segment(self._module(part), self.request.fullgraph)
                 calls_before = segment.backend_calls
-                results, seconds = segment.first_call(args, lambda: self.progress("free", index))
+                results, compile_s, run_s = segment.first_call(args, lambda: self.progress("free", index))
         except Exception as error:
             raise self._compile_error(error) from error
-        self._count(known is not None, segment.backend_calls - calls_before, before, seconds)
-        self.paused += seconds
+        self._count(known is not None, segment.backend_calls - calls_before, before, compile_s)
         part.segment = segment
         self.device.remember(key, segment)
+        self.paused += time.perf_counter() - started - run_s
         return results
 
     @contextmanager
