@@ -53,7 +53,7 @@ RunOptions checked(const RunFlags& flags, const std::string& verb,
   options.arguments = arguments;
   options.modes = parse_modes(flags.mode);
   parse_shard(flags.shard, options);
-  options.options = parse_backend_options(flags.backend_options);
+  if (!flags.backend_options.empty()) options.options = parse_backend_options(flags.backend_options);
   options.fallback = !flags.no_fallback;
   options.all_nodes = flags.nodes == "all";
   if (options.resume && options.out.empty()) {

@@ -262,7 +262,7 @@ class Run {
 }  // namespace
 
 std::string RunSummary::last_line() const {
-  return fmt::format("{} passed, {} failed, {} skipped", passed, failed, skipped);
+  return fmt::format("{} passed, {} failed, {} skipped", passed, failed, skipped + not_exported);
 }
 
 int RunSummary::exit_status() const {
