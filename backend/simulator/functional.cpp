@@ -85,6 +85,36 @@ void Execution::trap(TrapKind kind, const std::string& what) const {
              program.describe(index) + " trapped: " + what);
 }
 
+// Patterns known to be wholly written in this run. Bytes do not become uninitialised again before the next
+// run, so neither their flags need to be looked at again, nor set again.
+class KnownPatterns {
+ public:
+  KnownPatterns() : entries_(kEntries) {}
+  void forget() { ++run_; }
+  // `serial`: valid only together with this number (of writes that could spoil it).
+  bool contains(const AccessPattern& a, uint64_t serial = 0) const {
+    const Entry& entry = entries_[slot(a)];
+    return entry.run == run_ && entry.serial == serial && entry.pattern == a;
+  }
+  void insert(const AccessPattern& a, uint64_t serial = 0) { entries_[slot(a)] = {a, serial, run_}; }
+
+ private:
+  struct Entry {
+    AccessPattern pattern;
+    uint64_t serial = 0;
+    uint64_t run = 0;
+  };
+  static constexpr std::size_t kEntries = 1024;
+  static std::size_t slot(const AccessPattern& a) {
+    uint64_t h = static_cast<uint64_t>(a.offset) * 0x9e3779b97f4a7c15u;
+    h ^= static_cast<uint64_t>(a.partition_start * 256 + a.partitions + a.sizes[0] * 131 + a.sizes[1]) *
+         0xc2b2ae3d27d4eb4fu;
+    return static_cast<std::size_t>(h >> 40) % kEntries;
+  }
+  std::vector<Entry> entries_;
+  uint64_t run_ = 1;
+};
+
 class FunctionalSimulator::Impl {
  public:
   Impl(const CoreDescription& core, const SimulatorOptions& options)
@@ -107,6 +137,9 @@ class FunctionalSimulator::Impl {
   TensorEngine tensor_engine_;
   std::vector<std::byte> scratch_hbm_;
   ByteMask mask_;
+  KnownPatterns written_;   // by anything
+  KnownPatterns products_;  // by a matmul and, since, by nothing else in PSUM
+  uint64_t other_psum_writes_ = 0;
   ExecutionCounts counts_;
 };
 
@@ -164,6 +197,9 @@ void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
   const AccessPattern& a = e.op(k);
   if (a.space != Space::sbuf && a.space != Space::psum) return;
   const bool psum = a.space == Space::psum;
+  const bool needs_product =
+      k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write;
+  if (needs_product ? products_.contains(a, other_psum_writes_) : written_.contains(a)) return;
   const TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
   mask_.assign(a);
   const auto complain = [&](TrapKind kind, bool by_matmul, const char* what) {
@@ -174,9 +210,9 @@ void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
                      std::to_string(p) + what);
   };
   complain(psum ? TrapKind::uninitialized_psum : TrapKind::uninitialized_sbuf, false, " was never written");
-  if (k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write) {
+  written_.insert(a);
+  if (needs_product)
     complain(TrapKind::psum_accumulate, true, " is accumulated to, but was not written by a matmul");
-  }
 }
 
 void FunctionalSimulator::Impl::check_reads(const Execution& e) {
@@ -192,8 +228,19 @@ void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
   for (std::size_t k = 0; k < i.operand_count; ++k) {
     const AccessPattern& a = e.op(k);
     if (!is_written(i, k) || (a.space != Space::sbuf && a.space != Space::psum)) continue;
+    const bool product = i.opcode == Opcode::nc_matmul;
+    if (a.space == Space::psum && !product) ++other_psum_writes_;
+    const bool known =
+        product ? products_.contains(a, other_psum_writes_) : a.space == Space::sbuf && written_.contains(a);
+    TileMemory& memory = a.space == Space::psum ? machine_.psum : machine_.sbuf;
+    if (known) {
+      memory.touch(a);
+      continue;
+    }
     mask_.assign(a);
-    (a.space == Space::psum ? machine_.psum : machine_.sbuf).mark(a, mask_, i.opcode == Opcode::nc_matmul);
+    memory.mark(a, mask_, product);
+    written_.insert(a);
+    if (product) products_.insert(a, other_psum_writes_);
   }
 }
 
@@ -259,6 +306,8 @@ ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span
   bind(program, inputs, outputs);
   machine_.sbuf.reset();
   machine_.psum.reset();
+  written_.forget();
+  products_.forget();
   tensor_engine_.discard();
   counts_ = {};
   const std::size_t n = program.instructions.size();

@@ -39,9 +39,25 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
     const int left = t.columns - n;
     const auto mask0 = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
     const auto mask1 = static_cast<__mmask16>(left >= 32 ? 0xffff : left <= 16 ? 0 : (1u << (left - 16)) - 1);
+    // The next panel of the moving operand, in equal shares for each block of rows (words for each row).
+    const uint32_t* const ahead_begin = moving + int64_t{kPanelColumns} * t.steps;
+    const uint32_t* const ahead_end =
+        left > kPanelColumns ? ahead_begin + int64_t{kPanelColumns} * t.steps : ahead_begin;
+    const uint32_t* ahead = ahead_begin;
+    const int64_t share = (ahead_end - ahead_begin) / (t.row_end - t.row_begin) + 1;
     for (int m = t.row_begin; m < t.row_end; m += kPanelRows) {
       const uint32_t* a = t.stationary + int64_t{m} * t.steps;
       const uint32_t* b = moving;
+      const int rows = t.row_end - m < kPanelRows ? t.row_end - m : kPanelRows;
+      float* out = t.out + m * t.out_stride + n;
+      // What the end of this block and the next column of blocks will need.
+      for (int r = 0; r < rows; ++r) {
+        _mm_prefetch(reinterpret_cast<const char*>(out + r * t.out_stride), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(out + r * t.out_stride + 16), _MM_HINT_T0);
+      }
+      for (; ahead < ahead_end && ahead < ahead_begin + (m - t.row_begin + kPanelRows) * share; ahead += 16) {
+        _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T0);
+      }
       __m512 sum[kPanelRows][2];
       for (auto& row : sum) row[0] = row[1] = _mm512_setzero_ps();
       for (int s = 0; s < t.steps; ++s, a += kPanelRows, b += kPanelColumns) {
@@ -52,8 +68,6 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
           sum[r][1] = step512<kPairs>(sum[r][1], a[r], b1);
         }
       }
-      const int rows = t.row_end - m < kPanelRows ? t.row_end - m : kPanelRows;
-      float* out = t.out + m * t.out_stride + n;
 #pragma GCC unroll 8
       for (int r = 0; r < kPanelRows; ++r) {
         if (r >= rows) break;

@@ -196,10 +196,10 @@ void Row::load(const std::byte* base, float* out) const {
       each(uint8_t{}, [&t = fp8_table<DType::f8e4m3>()](uint8_t v) { return t[v]; });
       break;
     case DType::f16:
-      each(uint16_t{}, from_f16);
+      each(uint16_t{}, [](uint16_t v) { return from_f16(v); });
       break;
     case DType::bf16:
-      each(uint16_t{}, from_bf16);
+      each(uint16_t{}, [](uint16_t v) { return from_bf16(v); });
       break;
     default:
       each(float{}, [](float v) { return v; });
@@ -300,10 +300,10 @@ void Row::store(std::byte* base, const float* in, const StochasticRounding* roun
            [this](float v) { return static_cast<uint8_t>(encode_float(dtype_, static_cast<double>(v))); });
       break;
     case DType::f16:
-      each(uint16_t{}, to_f16);
+      each(uint16_t{}, [](float v) { return to_f16(v); });
       break;
     case DType::bf16:
-      each(uint16_t{}, to_bf16);
+      each(uint16_t{}, [](float v) { return to_bf16(v); });
       break;
     default:
       each(float{}, [](float v) { return v; });

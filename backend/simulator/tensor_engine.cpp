@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kSets = 128, kWays = 4;
 constexpr std::size_t kMaxProducts = 256;
 constexpr int kChunk = 32;                        // partitions of PSUM that one task computes
+constexpr int kMinChunk = 32;                     // partitions of PSUM that one task computes, at least
 constexpr int64_t kSmallWork = int64_t{1} << 18;  // multiply-accumulates that are not worth a second thread
 
 std::size_t hash(const AccessPattern& a, int panel) {
@@ -120,11 +121,11 @@ void TensorEngine::matmul(const Execution& e) {
   pending_work_ += int64_t{stationary.partitions} * dst.elements();
 }
 
-// The rows of a product that lie in PSUM partitions [first, first + kChunk).
-void TensorEngine::compute(const Product& product, int first, Scratch& scratch) {
+// The rows of a product that lie in PSUM partitions [first, last).
+void TensorEngine::compute(const Product& product, int first, int last, Scratch& scratch) {
   const AccessPattern& dst = product.dst;
   const int begin = std::max(first - dst.partition_start, 0);
-  const int end = std::min(first + kChunk - dst.partition_start, dst.partitions);
+  const int end = std::min(last - dst.partition_start, dst.partitions);
   if (begin >= end) return;
   const Row row = machine_.make_row(dst);
   const auto columns = static_cast<int>(row.count());
@@ -181,23 +182,32 @@ void TensorEngine::flush() {
   const bool small = pending_work_ < kSmallWork;
   if (small) {
     for (std::size_t i : to_pack_) pack(entries_[i], machine_.scratch[0]);
-    for (const Product& product : products_) {
-      for (int c = 0; c < machine_.core.partitions; c += kChunk) compute(product, c, machine_.scratch[0]);
-    }
+    for (const Product& product : products_)
+      compute(product, 0, machine_.core.partitions, machine_.scratch[0]);
   } else {
     pool.run(static_cast<int>(to_pack_.size()), [&](int task, int worker) {
       pack(entries_[to_pack_[static_cast<std::size_t>(task)]],
            machine_.scratch[static_cast<std::size_t>(worker)]);
     });
-    const int chunks = machine_.core.partitions / kChunk;
+    // A task is a PSUM bank times some partitions: as many as leave each worker two tasks, because a task
+    // reads the whole moving operand.
     const bool by_bank = std::all_of(products_.begin(), products_.end(),
                                      [](const Product& product) { return product.bank >= 0; });
-    const int banks = by_bank ? machine_.core.psum_banks.value : 1;
-    pool.run(banks * chunks, [&](int task, int worker) {
-      const int bank = task / chunks, first = task % chunks * kChunk;
+    uint32_t used = 1;
+    if (by_bank) {
+      used = 0;
+      for (const Product& product : products_) used |= 1u << product.bank;
+    }
+    int chunk = machine_.core.partitions;
+    while (chunk > kMinChunk && std::popcount(used) * (machine_.core.partitions / chunk) < 2 * pool.size())
+      chunk /= 2;
+    const int chunks = machine_.core.partitions / chunk;
+    pool.run(machine_.core.psum_banks * chunks, [&](int task, int worker) {
+      const int bank = task / chunks, first = task % chunks * chunk;
+      if (!(used >> bank & 1u)) return;
       for (const Product& product : products_) {
         if (by_bank && product.bank != bank) continue;
-        compute(product, first, machine_.scratch[static_cast<std::size_t>(worker)]);
+        compute(product, first, first + chunk, machine_.scratch[static_cast<std::size_t>(worker)]);
       }
     });
   }

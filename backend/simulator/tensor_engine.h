@@ -51,7 +51,7 @@ class TensorEngine {
   void pack(Packed& entry, Scratch& scratch);
   template <typename T>
   void move_transposed(const Execution& e);
-  void compute(const Product& product, int first_partition, Scratch& scratch);
+  void compute(const Product& product, int first_partition, int last_partition, Scratch& scratch);
 
   Machine& machine_;
   const TileKernel& kernel_;

@@ -128,6 +128,10 @@ void TileMemory::mark(const AccessPattern& pattern, const ByteMask& mask, bool b
     }
   }
   high_word_ = std::max(high_word_, mask.first_word() + n);
+  touch(pattern);
+}
+
+void TileMemory::touch(const AccessPattern& pattern) {
   const AccessPattern::Extent extent = pattern.extent();
   ++serial_;
   for (int64_t b = extent.begin / kBlock; b * kBlock < extent.end; ++b) {

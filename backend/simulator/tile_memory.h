@@ -39,6 +39,8 @@ class TileMemory {
   int64_t first_uninitialized_byte(int partition, const ByteMask& mask, bool by_matmul) const;
   // Records a write.
   void mark(const AccessPattern& pattern, const ByteMask& mask, bool by_matmul);
+  // Records a write of bytes whose flags are set already.
+  void touch(const AccessPattern& pattern);
   // The number of the last write that may have touched the pattern's bytes; grows, never reset.
   uint64_t last_write(const AccessPattern& pattern) const;
 
