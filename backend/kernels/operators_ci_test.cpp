@@ -125,6 +125,33 @@ TEST(Operators, Convolutions) {
   convolve({1, 2, 5, 5}, {2, 2, 3, 3}, {1, 1}, {4, 4}, {1, 1}, 1);
 }
 
+TEST(Operators, TransposedConvolutions) {
+  for (const int64_t groups : {1, 2}) {
+    for (const int64_t stride : {1, 2, 3}) {
+      check("aten::convolution.default", {real({2, 6, 7, 9}), real({6, 5, 4, 3}), real({5 * groups})},
+            {tensor("input", 0),
+             tensor("weight", 1),
+             tensor("bias", 2),
+             ints("stride", {stride, 2}),
+             ints("padding", {1, 3}),
+             ints("dilation", {1, 2}),
+             {"transposed", true},
+             ints("output_padding", {stride - 1, 1}),
+             number("groups", groups)});
+    }
+  }
+  check("aten::convolution.default", {real({1, 150, 40}), real({150, 3, 8})},
+        {tensor("input", 0),
+         tensor("weight", 1),
+         {"bias", NoneArg{}},
+         ints("stride", {4}),
+         ints("padding", {2}),
+         ints("dilation", {1}),
+         {"transposed", true},
+         ints("output_padding", {0}),
+         number("groups", 1)});
+}
+
 TEST(Operators, Indexing) {
   for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::boolean}) {
     const auto table = [&](const Shape& shape) { return drawn(dtype, shape, 0, 2); };

@@ -195,8 +195,17 @@ AccessPattern pattern_of(const View& view, const Shape& strides, const Box& box)
     offset += box.start[d] * strides[d];
     if (box.size[d] == 1) continue;
     if (first) {
-      partitions = box.size[d];
-      partition_stride = strides[d];
+      // Long rows are cheaper than many: the leading dimension becomes up to 128 blocks.
+      partitions = largest_divisor(box.size[d], kPartitions);
+      const int64_t block = box.size[d] / partitions;
+      partition_stride = strides[d] * block;
+      if (block > 1 && wide_rank(box) < kDmaRank) {
+        sizes.push_back(block);
+        free_strides.push_back(strides[d]);
+      } else {
+        partitions = box.size[d];
+        partition_stride = strides[d];
+      }
       first = false;
     } else {
       sizes.push_back(box.size[d]);

@@ -59,8 +59,8 @@ struct TileBox {
 };
 std::vector<TileBox> split_into_tiles(const Shape& sizes, int64_t max_free, int max_rank);
 
-// HBM pattern of a box of `sizes`/`strides`, elements in row-major order. The leading dimension larger than
-// 1 becomes the pattern's partition dimension. At most 6 dimensions larger than 1.
+// HBM pattern of a box of `sizes`/`strides`, elements in row-major order; the leading dimension larger than 1
+// becomes the pattern's partition dimension, in blocks. At most 6 dimensions larger than 1.
 AccessPattern pattern_of(const View& view, const Shape& strides, const Box& box);
 
 inline constexpr int kDmaRank = kMaxRank + 1;  // dimensions of an HBM pattern

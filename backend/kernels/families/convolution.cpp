@@ -14,10 +14,12 @@ constexpr int64_t kWeightBytes = 72 * 1024;
 
 // As two-dimensional; one-dimensional convolutions have height 1.
 struct Convolution {
-  View x, w, out;  // [N, C, H, W], [Co, C / groups, KH, KW], [N, Co, OH, OW]
+  View x, w, out;  // [N, C, H, W], [Co / groups, C / groups, KH, KW] of the first group, [N, Co, OH, OW]
   std::optional<View> bias;
   int64_t stride[2], padding[2], dilation[2];
   int64_t groups;
+  int64_t group_stride;         // elements between the weights of two groups
+  int64_t inflate[2] = {1, 1};  // distance between neighbouring elements of x, zeros between (transposed)
   int64_t taps() const { return w.shape[2] * w.shape[3]; }
 };
 
@@ -56,18 +58,22 @@ AccessPattern load_window(KernelContext& ctx, const Convolution& c, int64_t n, i
   const int64_t size[2] = {window_size(c, 0, win.rows), window_size(c, 1, win.columns)};
   const int64_t start[2] = {win.oh * c.stride[0] - c.padding[0], win.ow * c.stride[1] - c.padding[1]};
   const AccessPattern tile = ctx.b.sbuf(c.x.dtype, static_cast<int>(channels), {size[0], size[1]});
-  int64_t low[2], count[2];
+  // Elements first .. first+count-1 of x lie in the window, at `low` and every `inflate` places from there.
+  int64_t from[2], low[2], count[2];
+  bool filled = true;
   for (int d = 0; d < 2; ++d) {
-    const int64_t extent = c.x.shape[static_cast<std::size_t>(2 + d)];
-    low[d] = std::clamp<int64_t>(-start[d], 0, size[d]);
-    count[d] = std::clamp<int64_t>(extent - start[d], low[d], size[d]) - low[d];
+    const int64_t extent = c.x.shape[static_cast<std::size_t>(2 + d)], step = c.inflate[d];
+    from[d] = start[d] > 0 ? (start[d] + step - 1) / step : 0;
+    low[d] = from[d] * step - start[d];
+    const int64_t last = std::min(extent - 1, (start[d] + size[d] - 1) / step);
+    count[d] = start[d] + size[d] <= 0 ? 0 : std::max<int64_t>(last - from[d] + 1, 0);
+    filled &= step == 1 && count[d] == size[d];
   }
-  if (count[0] < size[0] || count[1] < size[1]) ctx.b.memset(tile, 0.0f);
+  if (!filled) ctx.b.memset(tile, 0.0f);
   if (count[0] > 0 && count[1] > 0) {
     const Shape& s = c.x.strides;
-    const int64_t offset =
-        c.x.offset + n * s[0] + first * s[1] + (start[0] + low[0]) * s[2] + (start[1] + low[1]) * s[3];
-    ctx.b.dma_copy(tile.slice(0, low[0], count[0]).slice(1, low[1], count[1]),
+    const int64_t offset = c.x.offset + n * s[0] + first * s[1] + from[0] * s[2] + from[1] * s[3];
+    ctx.b.dma_copy(tile.slice(0, low[0], count[0], c.inflate[0]).slice(1, low[1], count[1], c.inflate[1]),
                    hbm_tile(c.x.dtype, c.x.tensor, offset, static_cast<int>(channels), channel_step * s[1],
                             {count[0], count[1]}, {s[2], s[3]}));
   }
@@ -158,9 +164,10 @@ void grouped(KernelContext& ctx, const Convolution& c) {
       for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
         const int64_t k = std::min(kPartitions, in_channels - ci);
         const AccessPattern w = ctx.b.sbuf(c.w.dtype, static_cast<int>(k), {taps, count});
+        const Shape& s = c.w.strides;
         ctx.b.dma_copy(
-            w, hbm_tile(c.w.dtype, c.w.tensor, c.w.offset + output * c.w.strides[0] + ci * c.w.strides[1],
-                        static_cast<int>(k), c.w.strides[1], {taps, count}, {1, c.w.strides[0]}));
+            w, hbm_tile(c.w.dtype, c.w.tensor, c.w.offset + g * c.group_stride + co * s[0] + ci * s[1],
+                        static_cast<int>(k), s[1], {c.w.shape[2], c.w.shape[3], count}, {s[2], s[3], s[0]}));
         weights.push_back(matmul_operand(ctx, w));
       }
       const std::optional<AccessPattern> bias = load_bias(ctx, c, output, count, 1);
@@ -211,13 +218,34 @@ void bias_only(KernelContext& ctx, const Convolution& c) {
   });
 }
 
-void convolution(KernelContext& ctx) {
-  Convolution c{ctx.input("input"),        ctx.input("weight"), ctx.output(), {}, {1, 1}, {0, 0}, {1, 1},
-                ctx.call.integer("groups")};
-  require_matmul_dtype(ctx, c.out.dtype);
-  if (ctx.call.boolean("transposed")) {
-    ctx.unsupported(ASSAY_REASON_ARGUMENT, "transposed convolutions have no kernel");
+// A transposed convolution is a convolution of the inflated input with the kernel turned round, its channels
+// exchanged.
+void transpose(Convolution& c) {
+  c.group_stride = c.x.shape[1] / c.groups * c.w.strides[0];
+  const int64_t order[] = {1, 0, 2, 3};
+  c.w = c.w.permuted(order);
+  c.w.shape[1] = c.x.shape[1] / c.groups;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const int64_t taps = c.w.shape[2 + d];
+    c.w.offset += (taps - 1) * c.w.strides[2 + d];
+    c.w.strides[2 + d] = -c.w.strides[2 + d];
+    c.inflate[d] = c.stride[d];
+    c.padding[d] = c.dilation[d] * (taps - 1) - c.padding[d];
+    c.stride[d] = 1;
   }
+}
+
+void convolution(KernelContext& ctx) {
+  Convolution c{ctx.input("input"),
+                ctx.input("weight"),
+                ctx.output(),
+                {},
+                {1, 1},
+                {0, 0},
+                {1, 1},
+                ctx.call.integer("groups"),
+                0};
+  require_matmul_dtype(ctx, c.out.dtype);
   if (c.out.count() == 0) return;
   const auto spatial = static_cast<std::size_t>(c.w.rank() - 2);
   if (spatial != 1 && spatial != 2) {
@@ -244,7 +272,12 @@ void convolution(KernelContext& ctx) {
     c.out = c.out.unsqueezed(2);
   }
   if (c.w.count() == 0) return bias_only(ctx, c);
+  if (ctx.call.boolean("transposed")) {
+    transpose(c);
+    return grouped(ctx, c);
+  }
   if (c.w.shape[1] == 1 && c.groups > 1) return depthwise(ctx, c);
+  c.group_stride = c.out.shape[1] / c.groups * c.w.strides[0];
   grouped(ctx, c);
 }
 
