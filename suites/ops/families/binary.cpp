@@ -68,7 +68,7 @@ void arithmetic(const CaseSink& sink) {
     sink(OpCase(op, "bad/broadcast")
              .tensor("self", uniform(DType::f32, {3, 4}))
              .tensor("other", uniform(DType::f32, {3, 5}))
-             .negative("other")
+             .negative("broadcast")
              .build());
     if (!division) {
       for (DType dtype : {DType::i32, DType::i64}) {

@@ -72,12 +72,12 @@ void views(const CaseSink& sink) {
   sink(OpCase("aten::view.default", "bad/size")
            .tensor("self", uniform(DType::f32, {3, 4}))
            .ints("size", {5, -1})
-           .negative("size")
+           .negative("viewed")
            .build());
   sink(OpCase("aten::permute.default", "bad/dims")
            .tensor("self", uniform(DType::f32, {3, 4}))
            .ints("dims", {0, 0})
-           .negative("dims")
+           .negative("twice")
            .build());
   sink(OpCase("aten::expand.default", "bad/size")
            .tensor("self", uniform(DType::f32, {3, 4}))
