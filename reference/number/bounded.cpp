@@ -51,8 +51,10 @@ Bounded operator/(Bounded a, Bounded b) {
 }
 
 Bounded constant_of(double v, const Bounded*) {
-  const double error = std::isfinite(v) ? std::fabs(v - round_to(current_environment->intermediate(), v)) : 0;
-  return {v, error, 0};
+  if (!std::isfinite(v)) return v;
+  // Centred where the device holds it, or a scalar's rounding would look like a bias of the operator.
+  const double held = round_to(current_environment->intermediate(), v);
+  return std::isfinite(held) ? Bounded(held, std::fabs(v - held), 0) : Bounded(v);
 }
 
 Bounded finish_bounded(Function function, double v, Bounded x, double slope) {

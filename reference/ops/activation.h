@@ -102,7 +102,7 @@ void register_activation(KernelTable<T>& table) {
   table.add_exact("aten::clamp.default", selection, clamp<E>);
   table.add_exact("aten::clamp.Tensor", selection, clamp<E>);
   table.add_exact("aten::hardtanh.default", selection, hardtanh<E>);
-  table.add("aten::leaky_relu.default", arithmetic_traits(), leaky_relu<T>);
+  table.add("aten::leaky_relu.default", function_traits("PyTorch"), leaky_relu<T>);
   table.add("aten::elu.default", function_traits("PyTorch"), elu<T>);
 }
 

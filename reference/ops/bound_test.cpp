@@ -179,6 +179,24 @@ TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
   EXPECT_GT(margin(bounded, truncated), 1.5);
 }
 
+// A device that holds the scalar 0.1 in float32 shows no bias against the value.
+TEST(ArithmeticBound, ScalarsAreCentredWhereTheDeviceHoldsThem) {
+  const Floats a = draw(500, 3);
+  const BoundedWide bounded = OpUnderTest("aten::mul.Tensor", {{"self", wide({500}, a)}}, {{"other", 0.1}})
+                                  .bounded(f32_precision())[0];
+  double bias = 0;
+  Floats held(500), unrounded(500);
+  for (std::size_t i = 0; i < 500; ++i) {
+    held[i] = a[i] * 0.1F;
+    unrounded[i] = static_cast<float>(static_cast<double>(a[i]) * 0.1);
+    const double error = static_cast<double>(held[i]) - bounded.value.real[i];
+    bias = bias + (a[i] > 0 ? error : -error) / bounded.sigma[i] / std::sqrt(500.0);
+  }
+  EXPECT_LE(margin(bounded, held), 1);
+  EXPECT_LE(margin(bounded, unrounded), 1);
+  EXPECT_LE(std::fabs(bias), 5);
+}
+
 // The RMS gate's sigma: errors of a correct float32 product stay below it, those of bf16 inputs far above.
 TEST(MatmulSigma, SeparatesCorrectProductsFromNarrowInputs) {
   const int64_t m = 16, n = 16, k = 256;

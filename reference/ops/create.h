@@ -82,7 +82,7 @@ void register_create(KernelTable<T>& table) {
   table.add_exact("aten::ones.default", traits, constant_fill<E, 1>);
   table.add_exact("aten::ones_like.default", traits, constant_fill<E, 1>);
   table.add_exact("aten::fill.Scalar", traits, fill_scalar<E>);
-  table.add("aten::arange.start_step", arithmetic_traits(), arange<T>);
+  table.add("aten::arange.start_step", function_traits("PyTorch"), arange<T>);
   traits.model.name = "undefined_but_alive";
   table.add_exact("aten::empty.memory_format", traits, empty<E>);
   table.add_exact("aten::empty_permuted.default", traits, empty<E>);
