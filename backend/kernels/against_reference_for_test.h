@@ -51,31 +51,54 @@ inline void compare(const OpCall& call, std::size_t output, const Tensor& got,
   }
 }
 
+// Simulators of one generation: in program order, and in a random order that the semaphores allow.
+struct Simulators {
+  explicit Simulators(Generation generation)
+      : in_order(core(generation)), shuffled(core(generation), random()) {}
+  static SimulatorOptions random() {
+    SimulatorOptions options;
+    options.shuffle = true;
+    options.shuffle_seed = 42;
+    return options;
+  }
+  FunctionalSimulator in_order, shuffled;
+};
+
 // Runs the call; failures name the first wrong element of each output. Returns what is right.
 inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
-                                                      const std::vector<const reference::Wide*>& operands) {
+                                                      const std::vector<const reference::Wide*>& operands,
+                                                      Generation generation = Generation::trn2) {
   static const Contract contract = Contract::parse(contract_json(), "backend/runtime/contract.cpp");
-  static FunctionalSimulator simulator(core(Generation::trn2));
+  static Simulators simulators[] = {Simulators(Generation::trn1), Simulators(Generation::trn2),
+                                    Simulators(Generation::trn3)};
+  Simulators& simulator = simulators[static_cast<std::size_t>(generation)];
   const auto want = reference::evaluate_bounded(
       call, operands, contract.precision(call.op(), computation_dtype(call), "eager"));
   try {
-    const CompiledCall compiled = compile_call(call, core(Generation::trn2), {});
-    std::vector<Tensor> tensors, results;
-    std::vector<HbmBinding> in, to;
+    const CompiledCall compiled = compile_call(call, core(generation), {});
+    std::vector<Tensor> tensors, results, again;
+    std::vector<HbmBinding> in, to, to_again;
     for (const reference::Wide* wide : operands) {
       tensors.push_back(wide->rounded());
       in.push_back({tensors.back().mutable_data(), tensors.back().bytes()});
     }
     for (const TensorMeta& meta : call.outputs()) {
       results.emplace_back(meta.dtype, meta.shape);
+      again.emplace_back(meta.dtype, meta.shape);
       to.push_back({results.back().mutable_data(), results.back().bytes()});
+      to_again.push_back({again.back().mutable_data(), again.back().bytes()});
     }
-    simulator.run(compiled.program, in, to);
+    simulator.in_order.run(compiled.program, in, to);
+    simulator.shuffled.run(compiled.program, in, to_again);
     const auto choice = reference::check_choice(call, operands, results);
     if (choice) {
       EXPECT_EQ(*choice, "") << place(call, 0, 0);
     } else {
       for (std::size_t i = 0; i < results.size(); ++i) compare(call, i, results[i], want[i]);
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      EXPECT_TRUE(results[i].bitwise_equal(again[i]))
+          << place(call, i, 0) << ": depends on the order of engines";
     }
   } catch (const std::exception& error) {
     ADD_FAILURE() << call.node_name() << " " << call.op() << ": " << error.what();

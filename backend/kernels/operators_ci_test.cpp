@@ -39,7 +39,9 @@ void check(const std::string& op, const std::vector<Tensor>& inputs, const Argum
   ASSERT_TRUE(results) << op;
   std::vector<const Wide*> operands;
   for (const Wide& wide : wides) operands.push_back(&wide);
-  check_call(OpCall(op, metas, arguments, *results), operands);
+  for (Generation generation : {Generation::trn1, Generation::trn2, Generation::trn3}) {
+    check_call(OpCall(op, metas, arguments, *results), operands, generation);
+  }
 }
 
 const DType kFloats[] = {DType::f32, DType::bf16, DType::f16};
