@@ -206,8 +206,7 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
     pollfd fds[3];
     fds[0] = {reply_, POLLIN, 0};
     fds[1] = {noise_, POLLIN, 0};  // a negative descriptor is skipped
-    const bool sending = !writer.pending().empty();
-    fds[2] = {sending ? request_ : -1, POLLOUT, 0};
+    fds[2] = {writer.pending().empty() ? -1 : request_, POLLOUT, 0};
     ::poll(fds, 3, kTickMs);
 
     const auto now = Clock::now();
@@ -247,7 +246,7 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
           result.node = header.value("node", -1);
           continue;
         }
-        if (sending)
+        if (!writer.pending().empty())
           throw Error(ErrorCode::malformed_file, origin + ": answered before the request was sent");
         result.reply = std::move(frame);
         result.noise = noise_tail();
