@@ -78,6 +78,7 @@ BackendSpec parse_backend(const std::string& text) {
     spec.path = find_plugin(name);
     spec.target = target;
     spec.is_reference = name == "reference";
+    spec.is_ours = name != "null";
     return spec;
   }
   if (name == "torch") {

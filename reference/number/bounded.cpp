@@ -5,6 +5,8 @@ namespace {
 
 // One rounding to `intermediate` of a result whose error so far is `b` and variance s2.
 Bounded rounded(double v, double b, double s2, double relative) {
+  // An infinite operand (or division by zero) makes an exact infinity: no rounding can change it.
+  if (std::isinf(v)) return {v, std::isfinite(b) ? 0 : b, 0};
   const Environment& e = *current_environment;
   const double error = relative * std::fabs(v);
   if (e.early_overflow && !(std::fabs(v) + b <= e.max) && std::isfinite(v)) b = HUGE_VAL;
@@ -44,7 +46,8 @@ Bounded operator/(Bounded a, Bounded b) {
   double variance = 0;
   if (a.bound != 0 || b.bound != 0) {
     // |a/b - (a+da)/(b+db)| <= (ba + |v| bb) / (|b| - bb): exact, not only first order.
-    bound += b.bound < vb ? (a.bound + std::fabs(v) * b.bound) / (vb - b.bound) : HUGE_VAL;
+    const double moved = b.bound != 0 ? std::fabs(v) * b.bound : 0;
+    bound += b.bound < vb ? (a.bound + moved) / (vb - b.bound) : HUGE_VAL;
   }
   if (a.variance != 0 || b.variance != 0) variance = (a.variance + v * v * b.variance) / (vb * vb);
   return rounded(v, bound + underflow(e, v), variance, allowance.relative);

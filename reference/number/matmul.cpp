@@ -104,9 +104,13 @@ void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend,
         squares[j] += sum[j] * sum[j];
         variance = extra.variance;
       }
-      c[i * n + static_cast<int64_t>(j)] = {sum[j],
-                                            error[j] + allowance * (magnitude[j] + error[j]) + underflow,
-                                            variance + e.u_acc * e.u_acc / 3 * squares[j]};
+      Bounded& result = c[i * n + static_cast<int64_t>(j)];
+      if (std::isinf(sum[j])) {
+        result = {sum[j], std::isfinite(error[j]) ? 0 : HUGE_VAL, 0};  // in every order
+      } else {
+        result = {sum[j], error[j] + allowance * (magnitude[j] + error[j]) + underflow,
+                  variance + e.u_acc * e.u_acc / 3 * squares[j]};
+      }
     }
   }
 }

@@ -100,6 +100,22 @@ TEST(Bounded, MatmulCoversFloatProductsAndFindsALostTerm) {
   EXPECT_GT(std::fabs(static_cast<double>(without_last) - dot.value), dot.bound);
 }
 
+// An infinite operand makes an exact infinity: a finite answer there is wrong, however wide the Bound of its
+// neighbours.
+TEST(Bounded, InfinityFromAnInfiniteOperandHasBoundZero) {
+  const Precision precision;
+  Environment environment(precision, DType::f32, false);
+  const EnvironmentScope scope(&environment);
+  const Bounded infinite(HUGE_VAL), one(1.0);
+  const std::vector<Bounded> row{infinite, one, one};
+  const Bounded sum = sum_any_order(row.data(), 3);
+  for (const Bounded& x : {infinite + one, infinite * one, infinite / one, one / Bounded(0.0), sum,
+                           sum / Bounded(3.0), dot_any_order(row.data(), row.data(), 3)}) {
+    EXPECT_EQ(x.value, HUGE_VAL);
+    EXPECT_EQ(x.bound, 0);
+  }
+}
+
 TEST(Bounded, Bf16AccumulationIsSimulatedIfItsOrderIsDeclaredAndUnmodelledIfNot) {
   Precision precision;
   precision.accumulator = DType::bf16;

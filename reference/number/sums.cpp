@@ -51,6 +51,7 @@ Bounded sum_any_order(const Bounded* x, int64_t n) {
     if (i > 0) squares += sum * sum;
   }
   if (n <= 1) return {sum, bound, variance};
+  if (std::isinf(sum)) return {sum, std::isfinite(bound) ? 0 : bound, 0};  // in every order
   return {sum, bound + gamma(n - 1, e.u_acc) * magnitude + flush_cost(e, n),
           variance + e.u_acc * e.u_acc / 3 * squares};
 }
@@ -112,6 +113,10 @@ void prefix_sums_any_order(const Bounded* x, Bounded* out, int64_t n) {
     bound += x[i].bound;
     variance += x[i].variance;
     if (i > 0) squares += sum * sum;
+    if (std::isinf(sum)) {
+      out[i] = {sum, std::isfinite(bound) ? 0 : bound, 0};  // in every order
+      continue;
+    }
     out[i] = {sum, bound + (i > 0 ? gamma(i, e.u_acc) * magnitude + flush_cost(e, i) : 0),
               variance + e.u_acc * e.u_acc / 3 * squares};
   }

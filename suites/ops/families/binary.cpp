@@ -150,7 +150,7 @@ void logic(const CaseSink& sink) {
     sink(OpCase(op, "bad/float")
              .tensor("self", uniform(DType::f32, {4}))
              .tensor("other", uniform(DType::f32, {4}))
-             .negative("float")
+             .negative("integer dtype")
              .build());
   }
   sink(OpCase("aten::logical_and.default", "bool/drawn")

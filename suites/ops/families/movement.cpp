@@ -87,7 +87,7 @@ void views(const CaseSink& sink) {
   sink(OpCase("aten::cat.default", "bad/shape")
            .tensors("tensors", {uniform(DType::f32, {2, 3}), uniform(DType::f32, {2, 4})})
            .arg("dim", int64_t{0})
-           .negative("tensors")
+           .negative("tensor 1 has shape")
            .build());
   sink(OpCase("aten::select.int", "bad/index")
            .tensor("self", uniform(DType::f32, {3, 4}))
