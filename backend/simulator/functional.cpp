@@ -153,7 +153,7 @@ void FunctionalSimulator::Impl::bind(const Program& program, std::span<const Hbm
   }
   if (scratch_hbm_.size() < static_cast<std::size_t>(scratch))
     scratch_hbm_.resize(static_cast<std::size_t>(scratch));
-  std::memset(scratch_hbm_.data(), 0xff, static_cast<std::size_t>(scratch));  // NaN in every float format
+  std::fill_n(scratch_hbm_.begin(), scratch, std::byte{0xff});  // NaN in every float format
   machine_.hbm.clear();
   int64_t at = 0;
   const auto take = [&](std::span<const HbmBinding> bindings, std::size_t& next, const HbmTensor& tensor) {

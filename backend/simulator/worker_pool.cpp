@@ -41,18 +41,30 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::work(int worker) {
-  for (int number = next_.fetch_add(1, std::memory_order_relaxed); number < count_;
-       number = next_.fetch_add(1, std::memory_order_relaxed)) {
-    call_(task_, number, worker);
+  for (uint64_t ticket = ticket_.load(std::memory_order_acquire);;) {
+    const int count = count_.load(std::memory_order_relaxed);
+    const void* task = task_.load(std::memory_order_relaxed);
+    const Call call = call_.load(std::memory_order_relaxed);
+    const auto number = static_cast<int>(static_cast<uint32_t>(ticket));
+    if (number >= count) return;
+    // If the exchange succeeds the round is still the one that the ticket named, and cannot end before this
+    // task is done: so the three values above are its own.
+    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      continue;
+    }
+    call(task, number, worker);
+    if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) done_.notify_all();
+    ticket = ticket_.load(std::memory_order_acquire);
   }
 }
 
 void WorkerPool::loop(int worker) {
-  for (uint32_t seen = 0;; ++seen) {
+  for (uint32_t seen = 0;;) {
     wait_until_changed(round_, seen);
     if (stop_.load(std::memory_order_relaxed)) return;
+    seen = round_.load(std::memory_order_acquire);
     work(worker);
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
   }
 }
 
@@ -61,17 +73,20 @@ void WorkerPool::run_erased(int count, const void* task, Call call) {
     for (int number = 0; number < count; ++number) call(task, number, 0);
     return;
   }
-  count_ = count;
-  task_ = task;
-  call_ = call;
-  next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
-  round_.fetch_add(1, std::memory_order_release);
+  // The last round's tickets are used up, so nobody takes a task while these change.
+  count_.store(0, std::memory_order_relaxed);
+  done_.store(0, std::memory_order_relaxed);
+  task_.store(task, std::memory_order_relaxed);
+  call_.store(call, std::memory_order_relaxed);
+  const uint32_t round = round_.load(std::memory_order_relaxed) + 1;
+  ticket_.store(uint64_t{round} << 32, std::memory_order_release);
+  count_.store(count, std::memory_order_release);
+  round_.store(round, std::memory_order_release);
   round_.notify_all();
   work(0);
-  for (int left = busy_.load(std::memory_order_acquire); left != 0;
-       left = busy_.load(std::memory_order_acquire)) {
-    wait_until_changed(busy_, left);
+  for (int done = done_.load(std::memory_order_acquire); done != count;
+       done = done_.load(std::memory_order_acquire)) {
+    wait_until_changed(done_, done);
   }
 }
 

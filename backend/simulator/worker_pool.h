@@ -34,14 +34,19 @@ class WorkerPool {
   void work(int worker);
   void loop(int worker);
 
+  // A round is published by storing its ticket; a task is taken by advancing the ticket's low half. A worker
+  // that comes late finds no task left, and the caller waits only for tasks that were taken: a worker that
+  // the operating system has put aside holds nobody up.
   std::vector<std::thread> threads_;
-  std::atomic<uint32_t> round_{0};  // raised to start a round, and to stop
-  std::atomic<int> next_{0};
-  std::atomic<int> busy_{0};
+  std::atomic<uint64_t> ticket_{0};  // round << 32 | next task
+  std::atomic<uint32_t> round_{0};   // what idle workers watch
+  std::atomic<int> done_{0};
   std::atomic<bool> stop_{false};
-  int count_ = 0;
-  const void* task_ = nullptr;
-  Call call_ = nullptr;
+  // Of the current round; atomic because a late worker may read them while they change (and then take
+  // nothing).
+  std::atomic<int> count_{0};
+  std::atomic<const void*> task_{nullptr};
+  std::atomic<Call> call_{nullptr};
 };
 
 }  // namespace assay::backend
