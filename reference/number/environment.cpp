@@ -37,6 +37,7 @@ Environment::Environment(const Precision& precision, DType graph_dtype, bool rep
   u = intermediate_.unit_roundoff();
   eta = flushes ? intermediate_.smallest_normal() : intermediate_.smallest_subnormal();
   max = intermediate_.max;
+  u_graph = is_integral(graph_dtype) ? u : float_format(graph_dtype).unit_roundoff();
   // Directed or stochastic rounding may miss by a whole ulp; it concerns the last rounding, which is
   // `intermediate`'s own only where no coarser dtype follows.
   if (precision.rounding != Rounding::nearest_even && !is_integral(graph_dtype) &&

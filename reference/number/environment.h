@@ -87,6 +87,7 @@ class Environment {
 
   // Of `intermediate`: unit roundoff, what underflow may cost, largest finite value.
   double u = 0, eta = 0, max = 0;
+  double u_graph = 0;  // unit roundoff of the node's computation dtype
   // Of the accumulator.
   double u_acc = 0, eta_acc = 0;
   bool early_overflow = false;  // an intermediate beyond `max` may become infinity or NaN

@@ -126,18 +126,19 @@ std::vector<Array<T>> div(const OpCall& call, const Inputs<T>& in) {
       call, in, [](T a, T b) { return a / b; }, integers::divide));
 }
 
-// The quotient's integer part. Where the rounded quotient may lie on either side of an integer, both are
-// right: PyTorch defines it as the truncation of the (rounded) quotient, C's integer division of the exact
-// one.
+// The quotient's integer part. Where the quotient, rounded or not, may lie on either side of an integer, both
+// are right: PyTorch defines it as the truncation of the quotient in the tensors' dtype, C's integer division
+// of the exact one.
 template <class T>
 T truncated(T quotient) {
   using std::trunc;
   return trunc(quotient);
 }
 inline Bounded truncated(Bounded q) {
-  const double nearest = std::trunc(q.value);
-  const bool straddles = std::trunc(q.value - q.bound) != nearest || std::trunc(q.value + q.bound) != nearest;
-  return {nearest, straddles ? std::max(1.0, q.bound) : 0, 0};
+  const double reach = q.bound + current_environment->u_graph * std::fabs(q.value);
+  const double low = std::trunc(q.value - reach), high = std::trunc(q.value + reach);
+  if (!std::isfinite(low) || !std::isfinite(high)) return std::trunc(q.value);
+  return {low + (high - low) / 2, (high - low) / 2, 0};
 }
 inline Stochastic truncated(Stochastic q) { return std::trunc(q.value); }
 

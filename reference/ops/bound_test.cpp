@@ -179,6 +179,18 @@ TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
   EXPECT_GT(margin(bounded, truncated), 1.5);
 }
 
+// 1 / 0.1f is just below 10 and rounds to 10: both integers are right; 7 / 2 has one answer.
+TEST(TruncatedQuotient, MayFallOnEitherSideWhereRoundingDecides) {
+  const BoundedWide bounded =
+      OpUnderTest("aten::div.Tensor_mode", {{"self", wide({2}, {1, 7})}, {"other", wide({2}, {0.1F, 2})}},
+                  {{"rounding_mode", std::string("trunc")}})
+          .bounded(f32_precision())[0];
+  EXPECT_LE(margin(bounded, {9, 3}), 1);
+  EXPECT_LE(margin(bounded, {10, 3}), 1);
+  EXPECT_GT(margin(bounded, {8, 3}), 1);
+  EXPECT_EQ(bounded.bound[1], 0);
+}
+
 // A device that holds the scalar 0.1 in float32 shows no bias against the value.
 TEST(ArithmeticBound, ScalarsAreCentredWhereTheDeviceHoldsThem) {
   const Floats a = draw(500, 3);
