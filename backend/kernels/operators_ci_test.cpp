@@ -244,6 +244,28 @@ TEST(Operators, ElementwiseOddities) {
         {tensor("self", 0), number("min", -2), number("max", 5)});
 }
 
+TEST(Operators, RoundedQuotients) {
+  for (const char* mode : {"floor", "trunc"}) {
+    for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::i32}) {
+      check("aten::div.Tensor_mode", {drawn(dtype, {500}, -50, 50), drawn(dtype, {500}, 1, 9)},
+            {tensor("self", 0), tensor("other", 1), {"rounding_mode", std::string(mode)}});
+      check("aten::div.Tensor_mode", {drawn(dtype, {500}, -50, 50), drawn(dtype, {500}, -9, -1)},
+            {tensor("self", 0), tensor("other", 1), {"rounding_mode", std::string(mode)}});
+    }
+    check("aten::div.Tensor_mode",
+          {Tensor::from_doubles(DType::f32, {6}, {1, -1, 5, -5, 0, INFINITY}),
+           Tensor::from_doubles(DType::f32, {6}, {0.1, INFINITY, 0, 0, 3, 2})},
+          {tensor("self", 0), tensor("other", 1), {"rounding_mode", std::string(mode)}});
+  }
+  for (const char* op : {"fmod", "remainder"}) {
+    for (DType dtype : {DType::f32, DType::i64}) {
+      check(std::string("aten::") + op + ".Tensor",
+            {drawn(dtype, {500}, -50, 50), drawn(dtype, {500}, -9, -1)},
+            {tensor("self", 0), tensor("other", 1)});
+    }
+  }
+}
+
 TEST(Operators, ViewsOfOddStrides) {
   const Tensor x = real({4, 5, 6});
   check("aten::flip.default", {x}, {tensor("self", 0), ints("dims", {0, 2})});

@@ -210,9 +210,10 @@ void assertion(KernelContext&) {}
 }  // namespace
 
 void register_views(KernelTable& table) {
-  for (const char* op : {"view.default", "_unsafe_view.default", "reshape.default", "alias.default",
-                         "clone.default", "unsqueeze.default", "squeeze.default", "squeeze.dim",
-                         "squeeze.dims", "contiguous.default", "detach.default", "flatten.using_ints"}) {
+  for (const char* op :
+       {"view.default", "_unsafe_view.default", "reshape.default", "alias.default", "clone.default",
+        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "contiguous.default",
+        "detach.default", "flatten.using_ints", "unflatten.int"}) {
     table.add(std::string("aten::") + op, same_order);
   }
   table.add("aten::permute.default", permute);
