@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/judge/vacuous.h"
+
 namespace assay {
 namespace {
 
@@ -23,32 +25,125 @@ bool agree(double a, double b) {
   return true;
 }
 
-bool is_undetermined(const ReplayedOutput& output, std::size_t i) {
-  return i < output.undetermined.size() && output.undetermined[i];
-}
-
 GateStatus status_of(const EndToEndVerdict& verdict, std::size_t elements) {
   if (!verdict.comparison.ok()) return GateStatus::fail;
   const bool none = verdict.undetermined > 0 && verdict.undetermined == static_cast<int64_t>(elements);
   return none ? GateStatus::undetermined : GateStatus::pass;
 }
 
-// Equal, except where a decision is open.
-EndToEndVerdict judge_integers(const ReplayedOutput& output, const Tensor& got, const reference::Wide& want,
-                               const std::vector<int64_t>& positions, const CompareRule& rule) {
-  EndToEndVerdict verdict;
-  reference::Wide determined = want;
-  const std::vector<int64_t> values = got.to_ints();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto at = positions.empty() ? i : static_cast<std::size_t>(positions[i]);
-    if (!is_undetermined(output, at)) continue;
-    determined.integer[i] = values[i];
-    ++verdict.undetermined;
+bool is_marked(const std::vector<bool>& marks, std::size_t i) { return i < marks.size() && marks[i]; }
+
+// One reading of what is right: `file` where the output does not depend on an open decision, `world` where it
+// does.
+struct Reading {
+  const reference::Wide* file = nullptr;   // at `positions`
+  const reference::Wide* world = nullptr;  // whole output; null: the file is right there too
+  bool skip_undetermined = false;
+};
+
+class OutputJudge {
+ public:
+  OutputJudge(const ReplayedOutput& output, const Tensor& got, const ExpectedOutput* expected, bool flushes,
+              const std::string& name)
+      : output_(output),
+        expected_(expected),
+        positions_(expected ? expected->positions : std::vector<int64_t>{}),
+        got_(take(got, positions_)),
+        flushes_(flushes) {
+    rule_.output = name;
+    rule_.zero_sign = output.zero_sign && expected == nullptr;
+    rule_.flush = flushes && output.rounding;
+    if (output.rounding && !is_integral(got.dtype())) sigma_ = spread_of(output);
   }
-  verdict.comparison = compare_exact(got, determined.rounded(), rule);
-  verdict.status = status_of(verdict, values.size());
-  return verdict;
-}
+
+  EndToEndVerdict judge(const Reading& reading) const {
+    EndToEndVerdict verdict;
+    reference::Wide want = reading.file ? *reading.file : take(*reading.world, positions_);
+    const bool integers = is_integral(got_.dtype());
+    const std::size_t count = integers ? want.integer.size() : want.real.size();
+    std::vector<bool> open(count, false);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = position(i);
+      if (reading.file && reading.world && is_marked(output_.contingent, at)) {
+        if (integers) {
+          want.integer[i] = reading.world->integer[at];
+        } else {
+          want.real[i] = reading.world->real[at];
+        }
+      }
+      open[i] = (reading.skip_undetermined && is_marked(output_.undetermined, at)) ||
+                (!sigma_.empty() && std::isnan(sigma_[at]));
+      verdict.undetermined += open[i] ? 1 : 0;
+    }
+    if (integers) {
+      judge_integers(want, open, verdict);
+    } else {
+      judge_floats(want, open, verdict);
+    }
+    verdict.status = status_of(verdict, count);
+    return verdict;
+  }
+
+ private:
+  std::size_t position(std::size_t i) const {
+    return positions_.empty() ? i : static_cast<std::size_t>(positions_[i]);
+  }
+
+  // Equal, except where a decision is open.
+  void judge_integers(reference::Wide& want, const std::vector<bool>& open, EndToEndVerdict& verdict) const {
+    const std::vector<int64_t> values = got_.to_ints();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (open[i]) want.integer[i] = values[i];
+    }
+    verdict.comparison = compare_exact(got_, want.rounded(), rule_);
+    verdict.all_zero = is_all_zero_unlike(got_, want, {});
+  }
+
+  void judge_floats(reference::Wide& want, const std::vector<bool>& open, EndToEndVerdict& verdict) const {
+    const std::vector<double> values = got_.to_doubles();
+    if (!output_.rounding && expected_ == nullptr) {
+      // Rounded once, bit for bit; open elements take what is there.
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (open[i]) want.real[i] = values[i];
+      }
+      verdict.comparison = compare_exact(got_, want.rounded(), rule_);
+      verdict.all_zero = is_all_zero_unlike(got_, want, {});
+      return;
+    }
+    const FloatFormat& format = float_format(got_.dtype());
+    const std::vector<double> once = want.rounded().to_doubles();
+    const double eta = flushes_ ? format.smallest_normal() : format.smallest_subnormal();
+    const double file = expected_ ? expected_->file_roundoff : 0;
+    std::vector<double> bound(values.size()), rounding(values.size());
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      const double magnitude = std::isfinite(want.real[i]) ? std::fabs(want.real[i]) : 0;
+      if (output_.rounding) {
+        rounding[i] = (format.unit_roundoff() + file) * magnitude + eta;
+        bound[i] = open[i] ? kInfinity : kSigmaLimit * sigma_[position(i)] + rounding[i];
+      } else {
+        rounding[i] = std::isfinite(once[i]) ? std::fabs(once[i] - want.real[i]) : 0;
+        if (file > format.unit_roundoff()) rounding[i] += file * magnitude;
+        bound[i] = open[i] ? kInfinity : rounding[i];
+      }
+    }
+    verdict.comparison = compare_bounded(got_, want, bound, rule_);
+    verdict.all_zero = is_all_zero_unlike(got_, want, bound);
+    for (std::size_t i = 0; output_.rounding && i < values.size(); ++i) {
+      const double excess = std::fabs(values[i] - want.real[i]) - rounding[i];
+      if (open[i] || !std::isfinite(excess) || excess <= 0) continue;
+      const double sigma = sigma_[position(i)];
+      verdict.sigmas = std::max(verdict.sigmas, sigma > 0 ? excess / sigma : kInfinity);
+    }
+  }
+
+  const ReplayedOutput& output_;
+  const ExpectedOutput* expected_;
+  std::vector<int64_t> positions_;
+  Tensor got_;
+  bool flushes_;
+  CompareRule rule_;
+  std::vector<double> sigma_;
+};
 
 }  // namespace
 
@@ -76,59 +171,19 @@ std::vector<double> spread_of(const ReplayedOutput& output) {
 
 EndToEndVerdict judge_output(const ReplayedOutput& output, const Tensor& got, const ExpectedOutput* expected,
                              bool flushes, const std::string& name) {
-  CompareRule rule;
-  rule.output = name;
-  rule.zero_sign = output.zero_sign && expected == nullptr;
-  rule.flush = flushes && output.rounding;
-  const std::vector<int64_t> positions = expected ? expected->positions : std::vector<int64_t>{};
-  const Tensor values = take(got, positions);
-  const reference::Wide want = expected ? expected->value : output.centre;
-  if (is_integral(got.dtype())) return judge_integers(output, values, want, positions, rule);
-
-  EndToEndVerdict verdict;
-  const FloatFormat& format = float_format(got.dtype());
-  const std::vector<double> sigma = output.rounding ? spread_of(output) : std::vector<double>();
-  const std::vector<double> once = want.rounded().to_doubles();
-  const double eta = flushes ? format.smallest_normal() : format.smallest_subnormal();
-  const double file = expected ? expected->file_roundoff : 0;
-  std::vector<double> bound(want.real.size());
-  std::vector<bool> open(want.real.size(), false);
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    const auto at = positions.empty() ? i : static_cast<std::size_t>(positions[i]);
-    const double magnitude = std::isfinite(want.real[i]) ? std::fabs(want.real[i]) : 0;
-    if (is_undetermined(output, at) || (output.rounding && std::isnan(sigma[at]))) {
-      bound[i] = kInfinity;  // accepts anything
-      open[i] = true;
-      ++verdict.undetermined;
-    } else if (output.rounding) {
-      bound[i] = kSigmaLimit * sigma[at] + format.unit_roundoff() * magnitude + file * magnitude + eta;
-    } else {
-      const double rounding = std::isfinite(once[i]) ? std::fabs(once[i] - want.real[i]) : 0;
-      bound[i] = rounding + (file > format.unit_roundoff() ? file * magnitude : 0);
-    }
+  const OutputJudge judge(output, got, expected, flushes, name);
+  const reference::Wide* file = expected ? &expected->value : nullptr;
+  EndToEndVerdict verdict = judge.judge({file, file ? nullptr : &output.centre, false});
+  if (output.contingent.empty() || verdict.comparison.ok()) return verdict;
+  // Some decision is open: any consistent way to take it is right.
+  std::vector<const reference::Wide*> worlds;
+  if (file) worlds.push_back(&output.centre);
+  for (const reference::Wide& world : output.worlds) worlds.push_back(&world);
+  for (const reference::Wide* world : worlds) {
+    EndToEndVerdict other = judge.judge({file, world, false});
+    if (other.comparison.ok()) return other;
   }
-  if (!output.rounding && expected == nullptr) {
-    // Rounded once, bit for bit; open elements take what is there.
-    reference::Wide determined = want;
-    const std::vector<double> ours = values.to_doubles();
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      if (open[i]) determined.real[i] = ours[i];
-    }
-    verdict.comparison = compare_exact(values, determined.rounded(), rule);
-  } else {
-    verdict.comparison = compare_bounded(values, want, bound, rule);
-    const std::vector<double> ours = values.to_doubles();
-    for (std::size_t i = 0; output.rounding && i < ours.size(); ++i) {
-      const auto at = positions.empty() ? i : static_cast<std::size_t>(positions[i]);
-      const double error = std::fabs(ours[i] - want.real[i]);
-      if (open[i] || !std::isfinite(error)) continue;
-      const double excess = error - (bound[i] - kSigmaLimit * sigma[at]);
-      if (excess > 0)
-        verdict.sigmas = std::max(verdict.sigmas, sigma[at] > 0 ? excess / sigma[at] : kInfinity);
-    }
-  }
-  verdict.status = status_of(verdict, bound.size());
-  return verdict;
+  return judge.judge({file, &output.centre, true});
 }
 
 }  // namespace assay

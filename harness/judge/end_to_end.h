@@ -25,11 +25,15 @@ struct EndToEndVerdict {
   GateStatus status = GateStatus::pass;  // undetermined: no element could be judged
   Comparison comparison;                 // Bound here is 8 sigma + u_out |want| + u_file |want| + eta
   double sigmas = 0;                     // largest (|got - want| - u |want| - eta) / sigma
+  bool all_zero = false;                 // all zeros where the centre or file is not (vacuous.h)
   int64_t undetermined = 0;              // elements left out
 };
 
 // Judges one output. `got` has the graph's dtype and shape. Around `expected` where it is given, else around
 // the centre. An output without a rounding point among its ancestors, and one of integers, must be equal.
+// Where decisions are open, an output that is right in one of the worlds is right, and fully determined; if
+// it is in none, what depends on open decisions is left out. A file may have decided otherwise than the
+// device: what depends on a decision that rounding leaves open may also agree with the chain.
 EndToEndVerdict judge_output(const ReplayedOutput& output, const Tensor& got, const ExpectedOutput* expected,
                              bool flushes, const std::string& name);
 

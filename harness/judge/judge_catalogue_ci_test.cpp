@@ -65,34 +65,37 @@ TEST_P(Catalogue, AgreesWithItsGoldenSlice) {
   const JudgedCase c = load(GetParam(), 0);
   const fs::path golden =
       fs::path(ASSAY_SOURCE_DIR) / "sweeps/catalogue/golden" / (GetParam() + ".safetensors");
-  JudgeRequest request;
-  request.case_id = "models/" + GetParam();
-  request.graph = c.graph;
-  request.inputs = c.inputs;
-  request.expected = read_safetensors(golden.string()).tensors;
-  request.expected_source = "golden:" + GetParam() + ".safetensors";
-  request.contract = testing::emulated_contract();
-  request.mode = "compile";
-  Judge judge(std::move(request));
-  const std::vector<Tensor> chain = judge.chain();
-  DeviceOptions device;
-  device.local_pass = false;
-  const Verdict verdict = judge.judge(testing::run_emulated(*c.graph, c.inputs, chain, device));
-  EXPECT_EQ(verdict.status, Status::pass) << text_of(verdict);
-  EXPECT_EQ(verdict.witness, "golden:" + GetParam() + ".safetensors");
+  for (const bool eager : {true, false}) {
+    JudgeRequest request;
+    request.case_id = "models/" + GetParam();
+    request.graph = c.graph;
+    request.inputs = c.inputs;
+    request.expected = read_safetensors(golden.string()).tensors;
+    request.expected_source = "golden:" + GetParam() + ".safetensors";
+    request.contract = testing::emulated_contract();
+    request.mode = eager ? "eager" : "compile";
+    Judge judge(std::move(request));
+    const std::vector<Tensor> chain = judge.chain();
+    DeviceOptions device;
+    device.local_pass = eager;
+    const Verdict verdict = judge.judge(testing::run_emulated(*c.graph, c.inputs, chain, device));
+    EXPECT_EQ(verdict.status, Status::pass) << (eager ? "eager " : "compile ") << text_of(verdict);
+    EXPECT_EQ(verdict.witness, "golden:" + GetParam() + ".safetensors");
+  }
 }
 
 TEST_P(Catalogue, ADefectInOneNodeIsNamed) {
   const JudgedCase c = load(GetParam(), 0);
-  std::string last;  // the last product: nothing before it is touched
+  std::string last, mutant;  // the last product or convolution: nothing before it is touched
   for (const Node& node : c.graph->nodes) {
-    if (node.op == "aten::addmm.default" || node.op == "aten::mm.default" || node.op == "aten::bmm.default") {
-      last = node.name;
-    }
+    const bool product =
+        node.op == "aten::addmm.default" || node.op == "aten::mm.default" || node.op == "aten::bmm.default";
+    if (!product && node.op != "aten::convolution.default") continue;
+    last = node.name;
+    mutant = product ? "last_k_dropped" : "tf32_operands";
   }
-  if (last.empty()) GTEST_SKIP() << "no matrix product";
   DeviceOptions device;
-  device.mutant = "last_k_dropped";
+  device.mutant = mutant;
   device.mutant_node = last;
   const Verdict verdict = judge_emulated(c, device);
   EXPECT_TRUE(is_failure(verdict.status)) << text_of(verdict);

@@ -181,6 +181,27 @@ TEST(JudgeDecisions, OpenOnesLeaveElementsUndeterminedInCompileMode) {
   EXPECT_EQ(verdict.worst->index, (std::vector<int64_t>{3}));
 }
 
+// The file holds what another right implementation got, which decided the other way.
+TEST(JudgeDecisions, AFileMayHaveDecidedOtherwise) {
+  const JudgedCase c = with_decision(0);
+  const RunResult other = decided_otherwise(c, true);
+  std::map<std::string, Tensor> file{{"0", other.outputs[0]}, {"1", other.outputs[1]}};
+  for (const bool eager : {true, false}) {
+    DeviceOptions device;
+    device.local_pass = eager;
+    Verdict verdict = judge_emulated(c, device, 0, file);
+    EXPECT_EQ(verdict.status, Status::pass) << text_of(verdict);
+    // What does not depend on the decision must still agree with the file.
+    std::map<std::string, Tensor> moved = file;
+    std::vector<double> values = file["0"].to_doubles();
+    values[1] += 0.01;
+    moved["0"] = Tensor::from_doubles(DType::f64, {4}, values);
+    verdict = judge_emulated(c, device, 0, moved);
+    EXPECT_EQ(verdict.status, Status::wrong) << text_of(verdict);
+    EXPECT_EQ(verdict.worst->index, (std::vector<int64_t>{1}));
+  }
+}
+
 TEST(JudgeDecisions, ClearOnesMustBeRight) {
   const JudgedCase c = with_decision(0.01);
   EXPECT_EQ(judge_emulated(c).status, Status::pass);

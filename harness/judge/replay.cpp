@@ -20,11 +20,16 @@ struct Spread {
   bool zero_sign = true;
 };
 
-// A decision that stays open: other worlds take its alternatives.
+// A decision that the spread leaves open: other worlds take its alternative.
 struct OpenDecision {
-  int node;
+  int node = 0;
   Alternative alternative;
+  double chosen = 0;     // value in the chain
+  bool settled = false;  // the device showed its choice
 };
+
+// Kinds of decisions that are taken alone and in combination; more only all together.
+constexpr std::size_t kCombined = 4;
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -76,7 +81,7 @@ class Replayer {
       }
     }
     if (request_.witness && result_.followed == 0) use_witness();
-    if (!open_.empty()) explore(centres);
+    explore(centres);
     return std::move(result_);
   }
 
@@ -137,24 +142,60 @@ class Replayer {
       const std::vector<Tensor>& free = (*request_.device)[static_cast<std::size_t>(node)].free;
       if (free.size() == centre.size()) device = &free;
     }
-    if (device && is_selection(call.op()) && follow_device_selection(call, spread, *device, centre)) {
-      ++result_.followed;
-      followed_[node] = centre;
-      return {};
+    if (device && is_selection(call.op())) {
+      const std::vector<Wide> own = centre;
+      if (follow_device_selection(call, spread, *device, centre)) {
+        ++result_.followed;
+        followed_[node] = centre;
+        if (request_.expected) remember_differences(node, centre, own);
+        return {};
+      }
     }
     std::vector<Alternative> alternatives = uncertain_decisions(call, spread, centre);
+    const std::vector<Wide> own = centre;
     std::vector<bool> settled(alternatives.size(), false);
     if (device && !is_selection(call.op())) settled = follow_device(alternatives, *device, centre);
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
       if (settled[i]) {
         ++result_.followed;
         followed_[node] = centre;
+        if (!request_.expected) continue;
       } else {
         ++result_.uncertain;
-        open_.push_back({node, alternatives[i]});
+      }
+      remember(node, centre, alternatives[i], settled[i]);
+    }
+    if (request_.expected) remember_differences(node, centre, own);
+    return alternatives;
+  }
+
+  static double number_at(const Wide& tensor, std::size_t e) {
+    return tensor.integer.empty() ? tensor.real[e] : static_cast<double>(tensor.integer[e]);
+  }
+
+  void remember(int node, const std::vector<Wide>& centre, const Alternative& alternative, bool settled) {
+    const double chosen =
+        number_at(centre[alternative.output], static_cast<std::size_t>(alternative.element));
+    const double other = centre[alternative.output].integer.empty()
+                             ? alternative.real
+                             : static_cast<double>(alternative.integer);
+    if (!same(chosen, other)) open_.push_back({node, alternative, chosen, settled});
+  }
+
+  // What fp64 itself would have chosen is an alternative to the device's choice.
+  void remember_differences(int node, const std::vector<Wide>& centre, const std::vector<Wide>& own) {
+    for (std::size_t o = 0; o < centre.size(); ++o) {
+      const std::size_t count = std::max(centre[o].real.size(), centre[o].integer.size());
+      for (std::size_t e = 0; e < count; ++e) {
+        Alternative alternative{o, static_cast<int64_t>(e), 0, 0};
+        if (own[o].integer.empty()) {
+          alternative.real = own[o].real[e];
+        } else {
+          alternative.integer = own[o].integer[e];
+        }
+        remember(node, centre, alternative, true);
       }
     }
-    return alternatives;
   }
 
   // One decision for all replays: the centre's.
@@ -215,45 +256,72 @@ class Replayer {
   // Walks worlds in which open decisions are taken the other way: what differs there depends on them through
   // live edges.
   void explore(const std::vector<Wide>& base) {
-    std::map<int, std::vector<std::vector<Alternative>>> by_node;  // node -> alternatives of one element each
-    std::size_t worlds = 1;
+    if (open_.empty()) return;
+    // Decisions of one kind (from one value to one other) fall together: they come from equal numbers.
+    std::map<std::pair<double, double>, std::size_t> kinds;
+    std::vector<std::size_t> kind_of;
     for (const OpenDecision& open : open_) {
-      std::vector<std::vector<Alternative>>& elements = by_node[open.node];
-      const bool more = !elements.empty() && elements.back().front().output == open.alternative.output &&
-                        elements.back().front().element == open.alternative.element;
-      if (!more) elements.emplace_back();
-      elements.back().push_back(open.alternative);
-      worlds = std::max(worlds, elements.back().size());
+      const Alternative& a = open.alternative;
+      kind_of.push_back(
+          kinds.emplace(std::pair(open.chosen, a.real + static_cast<double>(a.integer)), kinds.size())
+              .first->second);
     }
-    for (std::size_t world = 0; world < worlds; ++world) {
-      reference::WalkHooks hooks;
-      hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
-        const auto known = followed_.find(node);
-        std::vector<Wide> outputs =
-            known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
-        const auto found = by_node.find(node);
-        if (found != by_node.end()) {
-          for (const auto& element : found->second) force(outputs, element[world % element.size()]);
-        }
-        return outputs;
-      };
-      mark_differences(base, reference::walk(graph_, *request_.inputs, hooks));
+    const auto mark = [&](bool settled_too) {
+      return [&, settled_too](std::size_t i) { return settled_too || !open_[i].settled; };
+    };
+    mark_differences(base, walk_world(mark(false)), &ReplayedOutput::undetermined, false);
+    const std::size_t combined = std::min(kinds.size(), kCombined);
+    for (std::size_t bits = 1; bits < std::size_t{1} << combined; ++bits) {
+      const std::vector<Wide> world = walk_world([&](std::size_t i) {
+        return !open_[i].settled && kind_of[i] < combined && (bits >> kind_of[i] & 1) != 0;
+      });
+      mark_differences(base, world, &ReplayedOutput::undetermined, true);
     }
+    for (ReplayedOutput& output : result_.outputs) output.contingent = output.undetermined;
+    const bool any_settled =
+        std::any_of(open_.begin(), open_.end(), [](const OpenDecision& open) { return open.settled; });
+    if (any_settled) mark_differences(base, walk_world(mark(true)), &ReplayedOutput::contingent, false);
   }
 
-  void mark_differences(const std::vector<Wide>& base, const std::vector<Wide>& other) {
+  // The fp64 chain with the alternatives of the open decisions for which `taken(number)` holds; where an
+  // element has several, the last.
+  template <class Taken>
+  std::vector<Wide> walk_world(const Taken& taken) const {
+    std::map<int, std::vector<const Alternative*>> by_node;
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      if (taken(i)) by_node[open_[i].node].push_back(&open_[i].alternative);
+    }
+    reference::WalkHooks hooks;
+    hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
+      const auto known = followed_.find(node);
+      std::vector<Wide> outputs =
+          known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
+      const auto found = by_node.find(node);
+      if (found != by_node.end()) {
+        for (const Alternative* alternative : found->second) force(outputs, *alternative);
+      }
+      return outputs;
+    };
+    return reference::walk(graph_, *request_.inputs, hooks);
+  }
+
+  void mark_differences(const std::vector<Wide>& base, const std::vector<Wide>& other,
+                        std::vector<bool> ReplayedOutput::*marks, bool keep) {
     for (std::size_t i = 0; i < result_.outputs.size(); ++i) {
       if (graph_.outputs[i].value < 0) continue;
       ReplayedOutput& output = result_.outputs[i];
       const Wide& centre = base.at(i);
       const std::size_t count = std::max(centre.real.size(), centre.integer.size());
+      bool differs = false;
       for (std::size_t e = 0; e < count; ++e) {
         const bool equal = centre.integer.empty() ? same(centre.real[e], other.at(i).real[e])
                                                   : centre.integer[e] == other.at(i).integer[e];
         if (equal) continue;
-        output.undetermined.resize(count, false);
-        output.undetermined[e] = true;
+        (output.*marks).resize(count, false);
+        (output.*marks)[e] = true;
+        differs = true;
       }
+      if (differs && keep) output.worlds.push_back(other.at(i));
     }
   }
 

@@ -30,6 +30,7 @@ struct ReplayRequest {
   uint64_t seed = 0;  // the case's: equal seeds give equal draws
   bool witness =
       false;  // the centre comes from float128 where a kernel exists (f64 graphs, the reference itself)
+  bool expected = false;  // outputs are compared with a file: mark those behind settled decisions too
   const std::vector<NodeOutcome>* device = nullptr;  // free-pass outputs of decisions; null in compile mode
 };
 
@@ -39,7 +40,13 @@ struct ReplayedOutput {
   std::vector<reference::Wide> replays;  // kReplays, or empty: all equal the centre
   bool rounding = false;                 // a rounding point is among its ancestors
   bool zero_sign = true;                 // the sign of a zero is defined by every ancestor
-  std::vector<bool> undetermined;        // by number (complex: parts); empty: none
+  // By number (complex: parts); empty: none.
+  std::vector<bool>
+      undetermined;  // behind a decision that the spread leaves open and the device did not show
+  std::vector<bool>
+      contingent;  // behind any decision that the spread leaves open (all if `expected` was set)
+  // The output with open decisions taken otherwise (each kind of decision alone and in combination).
+  std::vector<reference::Wide> worlds;
 };
 
 struct Replay {

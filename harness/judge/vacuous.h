@@ -22,8 +22,9 @@ bool is_filled_with_one_byte(const Tensor& tensor);
 // not written.
 int64_t count_filled_elements(const Tensor& tensor);
 
-// All zeros where the reference is not. `bound` as in BoundedWide; a result of zeros is legal where every
-// value lies within its Bound of 0, unless there are many of them (16): that no kernel does.
+// All zeros where the reference is not. `bound` as in BoundedWide (empty: 0). Zeros are legal where every
+// value lies within its Bound of 0, unless there are many (16) that lie beyond an eighth of it: that no right
+// kernel returns.
 bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound);
 
 // Every float of the reference's outputs is NaN although no input is: nothing can be compared. Probes carry a

@@ -44,7 +44,9 @@ TEST(AllZero, IsAFailureUnlessTheValuesAreWithinTheirBoundOfZero) {
   EXPECT_FALSE(is_all_zero_unlike(zeros, wide({1e-9, 0, 0, 0}), {1e-8, 0, 0, 0}));
   EXPECT_FALSE(is_all_zero_unlike(zeros, wide({1e-60, 0, 0, 0}), {0, 0, 0, 0})) << "rounds to zero";
   const Tensor many(DType::f32, {64});
-  EXPECT_TRUE(is_all_zero_unlike(many, wide(std::vector<double>(64, 1e-9)), std::vector<double>(64, 1e-8)));
+  EXPECT_TRUE(is_all_zero_unlike(many, wide(std::vector<double>(64, 5e-9)), std::vector<double>(64, 1e-8)));
+  EXPECT_FALSE(is_all_zero_unlike(many, wide(std::vector<double>(64, 1e-17)), std::vector<double>(64, 1e-8)))
+      << "noise of the reference around a true 0";
   EXPECT_FALSE(is_all_zero_unlike(Tensor::from_doubles(DType::f32, {2}, {0, 1}), wide({1, 1}), {0, 0}));
 }
 
