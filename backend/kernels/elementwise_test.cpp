@@ -4,9 +4,9 @@
 #include <limits>
 #include <random>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include "backend/kernels/run_call.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace assay::backend {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "backend/kernels/against_reference_for_test.h"
+#include <gtest/gtest.h>
+#include "backend/kernels/against_reference_test.h"
 #include "core/io/model.h"
-#include "gtest/gtest.h"
 #include "reference/evaluate.h"
 
 namespace assay::backend {

@@ -1,7 +1,7 @@
 // Operators on shapes around and beyond what one tile holds, against the reference.
 #include <random>
 
-#include "backend/kernels/against_reference_for_test.h"
+#include "backend/kernels/against_reference_test.h"
 
 namespace assay::backend {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include "assay/backend.h"
 #include "core/contract/contract.h"
 #include "core/opset/call.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace assay::backend {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include "backend/kernels/run_call.h"
 #include "backend/runtime/contract.h"
 #include "core/contract/contract.h"
 #include "core/opset/shapes.h"
-#include "gtest/gtest.h"
 #include "reference/evaluate.h"
 
 namespace assay::backend {
