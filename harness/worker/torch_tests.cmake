@@ -1,5 +1,5 @@
 # Tests of the PyTorch worker: $ASSAY_PYTHON, else python3; skipped where that has no PyTorch.
-foreach(test torch_worker_protocol torch_worker)
+foreach(test torch_worker_protocol torch_worker torch_models)
   add_test(NAME harness.${test}
            COMMAND sh -c "python=\${ASSAY_PYTHON:-python3}; command -v \"$python\" >/dev/null || \
 { echo \"skipped: no $python\"; exit 77; }; exec \"$python\" ${CMAKE_CURRENT_LIST_DIR}/${test}_test.py")

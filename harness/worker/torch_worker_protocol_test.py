@@ -10,9 +10,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from torch_test_support import REPOSITORY, Worker, high_pipe
+from torch_test_support import Worker, high_pipe
 from torch_backend import msgpack
+from torch_backend.costs import Size, flops, moved_bytes
 from torch_backend.frames import Frame, RawTensor, read_frame, write_frame
+from torch_backend.graph import Node, Ref
 from torch_backend.msgpack import MalformedError
 
 
@@ -90,7 +92,8 @@ class Frames(unittest.TestCase):
         os.close(write)
         frame = read_frame(read)
         self.assertEqual(frame.header, {"type": "x"})
-        self.assertEqual([(t.dtype, t.shape, bytes(t.data)) for t in frame.tensors[:1]], [("f32", (2, 1), tensors[0].data)])
+        first = frame.tensors[0]
+        self.assertEqual((first.dtype, first.shape, bytes(first.data)), ("f32", (2, 1), tensors[0].data))
         self.assertEqual([t.shape for t in frame.tensors], [(2, 1), (0, 3), ()])
         self.assertIsNone(read_frame(read))
         os.close(read)
@@ -143,15 +146,37 @@ class WithoutPyTorch(unittest.TestCase):
         self.assertIn("a header of", noise)
 
 
-class Lists(unittest.TestCase):
-    def test_metadata_operators_are_the_harness_s(self) -> None:
-        source = (REPOSITORY / "harness/ledger/metadata.cpp").read_text(encoding="utf-8")
-        body = source[source.index("to_array") : source.index("});")]
-        listed = {line.strip(' ",') for line in body.splitlines() if line.strip().startswith('"')}
-        from torch_backend.ledger import METADATA_OPERATORS
+class Costs(unittest.TestCase):
+    """The figures are those of core/opset/classify_test.cpp."""
 
-        self.assertEqual(METADATA_OPERATORS, listed)
+    def cost(self, op: str, sizes: dict[str, tuple[int, ...]], output: tuple[int, ...], **others: Any) -> list[float]:
+        arguments = tuple((name, Ref(name)) for name in sizes) + tuple(others.items())
+        call = Node("n", op, arguments, ())
+        items = {"indices": 8}
+        lookup = {name: Size(shape, items.get(name, 4)) for name, shape in sizes.items()}.get
+        return [function(call, lookup, [Size(output, 4)]) for function in (flops, moved_bytes)]
 
+    def test_flops(self) -> None:
+        self.assertEqual(self.cost("aten::mm.default", {"self": (2, 3), "mat2": (3, 5)}, (2, 5))[0], 60)
+        self.assertEqual(self.cost("aten::bmm.default", {"self": (7, 2, 3), "mat2": (7, 3, 5)}, (7, 2, 5))[0], 420)
+        addmm = self.cost("aten::addmm.default", {"self": (5,), "mat1": (2, 3), "mat2": (3, 5)}, (2, 5))
+        self.assertEqual(addmm[0], 70)
+        images, convolution = {"input": (2, 4, 8, 8)}, "aten::convolution.default"
+        for weight, transposed, want in (
+            ((6, 4, 3, 3), False, 2 * (2 * 6 * 4 * 4) * (4 * 3 * 3)),
+            ((6, 2, 3, 3), False, 2 * (2 * 6 * 4 * 4) * (2 * 3 * 3)),
+            ((4, 6, 3, 3), True, 2 * (2 * 4 * 8 * 8) * (6 * 3 * 3)),
+        ):
+            got = self.cost(convolution, {**images, "weight": weight}, (2, 6, 4, 4), transposed=transposed)
+            self.assertEqual(got[0], want)
+        for op, want in (("exp.default", 6), ("clone.default", 0), ("_softmax.default", 30)):
+            self.assertEqual(self.cost(f"aten::{op}", {"self": (2, 3)}, (2, 3))[0], want)
+
+    def test_bytes(self) -> None:
+        self.assertEqual(self.cost("aten::exp.default", {"self": (2, 3)}, (2, 3))[1], 48)
+        embedding = self.cost("aten::embedding.default", {"weight": (1000, 4), "indices": (2,)}, (2, 4))
+        self.assertEqual(embedding[1], 80)
+        self.assertEqual(self.cost("aten::mul.Tensor", {"self": (2, 3)}, (2, 3), other=Ref("self"))[1], 48)
 
 
 if __name__ == "__main__":

@@ -1,30 +1,23 @@
-"""The PyTorch worker on the CPU: operators, passes, fallbacks, compile mode, sessions, whole models.
-
-Exit status 77 (skipped) where PyTorch is missing. The models of sweeps/catalogue also need zstandard and NumPy.
-"""
+"""The PyTorch worker on the CPU: operators, passes, fallbacks, compile mode, sessions."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import logging
-import os
-import sys
 import tempfile
 import unittest
-import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from torch_test_support import REPOSITORY, Worker, graph_json, meta, node, run_header
-
-try:
-    import torch
-except Exception as error:  # a broken installation fails with anything from ImportError to OSError
-    print(f"skipped: PyTorch cannot be imported ({error})")
-    sys.exit(77)
-
+import torch_test_case
+from torch_test_case import Case, declared, floats, setUpModule, tearDownModule, torch  # noqa: F401
+from torch_test_support import Worker, graph_json, node, run_header
+from torch_backend.device import Device
+from torch_backend.eager import EagerRun
 from torch_backend.frames import Frame, RawTensor
+from torch_backend.operators import Call
+from torch_backend.request import read_request
 from torch_backend.tensors import TORCH_DTYPES, same_bits, to_raw, view_raw
 
 ADD = "torch.ops.aten.add.Tensor"
@@ -32,62 +25,9 @@ MM = "torch.ops.aten.mm.default"
 RELU = "torch.ops.aten.relu.default"
 
 
-def floats(*shape: int) -> torch.Tensor:
-    return torch.linspace(-1.5, 1.25, torch.Size(shape).numel()).reshape(shape)
-
-
-def declared(tensors: dict[str, torch.Tensor]) -> dict[str, tuple[str, tuple[int, ...]]]:
-    raw = {name: to_raw(tensor) for name, tensor in tensors.items()}
-    return {name: (tensor.dtype, tensor.shape) for name, tensor in raw.items()}
-
-
-logging.disable(logging.WARNING)  # PyTorch's exporter remarks on symbols; the worker's own noise is checked below
-
-worker: Worker  # one process for most tests: importing PyTorch and its compiler takes longer than all of them
-
-
-def setUpModule() -> None:
-    global worker
-    worker = Worker()
-    unittest.addModuleCleanup(worker.kill)
-
-
-def tearDownModule() -> None:
-    status, noise = worker.end()
-    assert (status, noise) == (0, ""), (status, noise)
-
-
-class Case(unittest.TestCase):
-    """Greets anew for each class, which gives it its own options."""
-
-    options: dict[str, str] = {}
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.worker = worker
-        answer = worker.hello(options={"threads": "2", **cls.options})
-        assert answer["type"] == "hello", answer
-
-    def request(
-        self, inputs: dict[str, torch.Tensor], nodes: list[dict[str, Any]], outputs: list[str], **members: Any
-    ) -> Frame:
-        graph = graph_json(declared(inputs), nodes, outputs, members.pop("results", None))
-        header = run_header(graph, inputs, outputs, **members)
-        return self.worker.ask(header, [to_raw(tensor) for tensor in inputs.values()])
-
-    def run_graph(self, *args: Any, **members: Any) -> tuple[dict[str, Any], list[torch.Tensor]]:
-        frame = self.request(*args, **members)
-        self.assertEqual(frame.header["type"], "result", frame.header)
-        return frame.header, [view_raw(raw) for raw in frame.tensors]
-
-    def assert_passed(self, header: dict[str, Any]) -> None:
-        self.assertIsNone(header["failure"], header["detail"])
-        self.assertEqual(header["guard_violation"], "")
-
-
 class Greeting(unittest.TestCase):
     def test_describes_itself(self) -> None:
-        answer = worker.hello()
+        answer = torch_test_case.worker.hello()
         self.assertEqual((answer["type"], answer["name"], answer["contract"]), ("hello", "torch", ""))
         self.assertEqual(answer["version"], torch.__version__)
         self.assertTrue(answer["deterministic"] and answer["compile"] and not answer["simulated"])
@@ -95,12 +35,12 @@ class Greeting(unittest.TestCase):
 
     @unittest.skipIf(torch.cuda.is_available(), "this machine has the device")
     def test_device_that_is_not_here(self) -> None:
-        self.assertEqual(worker.hello(target="cuda")["code"], "device_missing")
+        self.assertEqual(torch_test_case.worker.hello(target="cuda")["code"], "device_missing")
 
     def test_refuses(self) -> None:
         for members in ({"target": "nonsense"}, {"target": "meta"}, {"options": {"lnc": "2"}}, {"protocol": 2}):
-            self.assertEqual(worker.hello(**members)["code"], "invalid_argument", members)
-        self.assertEqual(worker.hello(options={"threads": "0"})["code"], "invalid_argument")
+            self.assertEqual(torch_test_case.worker.hello(**members)["code"], "invalid_argument", members)
+        self.assertEqual(torch_test_case.worker.hello(options={"threads": "0"})["code"], "invalid_argument")
 
     def test_device_on_the_command_line(self) -> None:
         other = Worker("nonsense")
@@ -140,8 +80,8 @@ class Eager(Case):
                  "layout": {"as_layout": 7}, "device": {"as_device": {"type": "cuda", "index": 3}},
                  "pin_memory": True}, "mask"),
             node("torch.ops.aten.index.Tensor",
-                 {"self": "a", "indices": {"as_optional_tensors": [{"as_none": True}, {"as_tensor": {"name": "mask"}}]}},
-                 "b"),
+                 {"self": "a", "indices": {"as_optional_tensors": [{"as_none": True}, {"as_tensor": {"name": "mask"}}]}
+                  }, "b"),
             node("torch.ops.aten.clamp.default", {"self": "b", "min": {"as_float": "-Infinity"}, "max": 0.25}, "c"),
             node("torch.ops.aten._to_copy.default",
                  {"self": "c", "dtype": {"as_scalar_type": 13}, "memory_format": {"as_memory_format": 4}}, "d"),
@@ -342,6 +282,52 @@ class Eager(Case):
         self.assertEqual(header["fallbacks"], [])
 
 
+class Defects(unittest.TestCase):
+    """What the worker must notice, planted into the call of an operator; in this process, for that."""
+
+    def run_defect(self, defect: Callable[..., Any]) -> dict[str, Any]:
+        nodes = [node(RELU, {"self": "x"}, "a"), node(ADD, {"self": "a", "other": "x"}, "b")]
+        graph = graph_json({"x": ("f32", (3,))}, nodes, ["b"])
+        header = run_header(graph, ["x"], ["b"], chain=["a"], repeats=2)
+        request = read_request(Frame(header, [to_raw(floats(3)), to_raw(floats(3))]))
+        with mock.patch.object(Call, "run", defect):
+            return EagerRun(Device("cpu", {"threads": "2"}, None), request, lambda phase, index: None).run().header
+
+    def test_honest_device(self) -> None:
+        header = self.run_defect(Call.run)
+        self.assertEqual((header["failure"], header["guard_violation"], header["repeatable"]), (None, "", True))
+
+    def test_input_that_is_overwritten(self) -> None:
+        header = self.run_defect(lambda call, args, kwargs: args[0].add_(1) * 1)
+        self.assertEqual(header["guard_violation"], "the input 'x' was modified")
+
+    def test_value_that_is_overwritten(self) -> None:
+        def defect(call: Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
+            return args[0].zero_() * 1 if call.node.op == "aten::add.Tensor" else args[0] * 1
+
+        self.assertEqual(self.run_defect(defect)["guard_violation"], "node 'b' (aten::add.Tensor) modified its input 0")
+
+    def test_results_that_do_not_repeat(self) -> None:
+        values = iter(range(100))
+        header = self.run_defect(lambda call, args, kwargs: args[0] + next(values))
+        self.assertEqual((header["guard_violation"], header["repeatable"]), ("", False))
+
+    def test_output_that_is_missing(self) -> None:
+        header = self.run_defect(lambda call, args, kwargs: None)
+        self.assertEqual((header["failure"], header["reason"]), ("meta_mismatch", "missing_output"))
+
+    def test_dtype_without_a_name(self) -> None:
+        header = self.run_defect(lambda call, args, kwargs: torch.zeros(3, dtype=torch.uint16))
+        self.assertEqual((header["failure"], header["reason"]), ("meta_mismatch", "dtype_mismatch"))
+
+    def test_refusal_of_the_device(self) -> None:
+        def defect(call: Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
+            raise NotImplementedError("\"relu\" not implemented for 'ComplexFloat'")
+
+        header = self.run_defect(defect)
+        self.assertEqual((header["failure"], header["reason"], header["failed_node"]), ("unsupported", "complex", "a"))
+
+
 class Fallback(Case):
     options = {"deny": "aten::relu.default+aten::sigmoid.default"}
 
@@ -362,14 +348,15 @@ class Fallback(Case):
             self.assert_passed(header)
             torch.testing.assert_close(d, want)
             (fallback,) = header["fallbacks"]
-            self.assertEqual((fallback["op"], fallback["reason"], fallback["count"]), ("aten::relu.default", "policy", 2))
+            found = fallback["op"], fallback["reason"], fallback["count"]
+            self.assertEqual(found, ("aten::relu.default", "policy", 2))
             self.assertGreater(fallback["seconds"], 0)
             self.assertEqual([n["placement"] for n in header["nodes"]], ["device", "fallback"] * 2)
             residency = header["residency"]
             self.assertEqual(residency["nodes"], 0.5)
-            # FLOPs: 2 * 4 * 4 * 4 + 16 of 128 + 3 * 16; bytes: 192 * 2 of 192 * 2 + 128 * 2.
+            # FLOPs: 2 * 4 * 4 * 4 + 16 of 128 + 3 * 16; bytes: mm 128 (x once), add 192, relu 128 each.
             self.assertAlmostEqual(residency["flops"], 144 / 176)
-            self.assertAlmostEqual(residency["bytes"], 384 / 640)
+            self.assertAlmostEqual(residency["bytes"], 320 / 576)
         self.assertEqual(header["compiles"]["count"], 2)
 
     def test_no_fallback(self) -> None:
@@ -396,7 +383,8 @@ class Fallback(Case):
         self.assertEqual(ask(exp, "f8_e4m3")["reason"], "dtype")
         self.assertEqual(ask("torch.ops.aten.floor.default", "c64")["reason"], "complex")
         self.assertEqual(ask("torch.ops.aten.no_such.default", "f32")["reason"], "operator")
-        self.assertEqual(ask("torch.ops._c10d_functional.wait_tensor.default", "f32", name="tensor")["reason"], "operator")
+        wait = "torch.ops._c10d_functional.wait_tensor.default"
+        self.assertEqual(ask(wait, "f32", name="tensor")["reason"], "operator")
         self.assertEqual(ask(RELU, "f32")["reason"], "policy")
         self.assertTrue(ask(exp, "f32", (1 << 20, 1 << 20))["supported"])
 
@@ -433,7 +421,8 @@ class Compile(Case):
                 self.addCleanup(worker.kill)
                 worker.hello(cache_dir=folder, options={"threads": "2"})
                 graph = graph_json({"x": ("f32", (5, 7))}, nodes, ["b"])
-                headers.append(worker.ask(run_header(graph, ["x"], ["b"], mode="compile"), [to_raw(floats(5, 7))]).header)
+                header = run_header(graph, ["x"], ["b"], mode="compile")
+                headers.append(worker.ask(header, [to_raw(floats(5, 7))]).header)
                 self.assertEqual(worker.end(), (0, ""))
             self.assertTrue(any(Path(folder).rglob("*.so")))
         cold, warm = headers
@@ -471,118 +460,6 @@ class Sessions(Case):
         bad = graph_json(declared({"x": floats(2, 3)}), [node(MM, {"self": "x", "mat2": "x"}, "a")], ["a"])
         answer = self.worker.ask({**run_header(bad, ["x"], ["a"]), "type": "load"}, [to_raw(floats(2, 3))]).header
         self.assertEqual((answer["type"], answer["code"]), ("error", "execution_error"))
-
-
-def read_safetensors(path: Path) -> dict[str, torch.Tensor]:
-    names = {"F64": "f64", "F32": "f32", "BF16": "bf16", "F16": "f16", "I64": "i64", "I32": "i32", "BOOL": "bool"}
-    raw = path.read_bytes()
-    size = int.from_bytes(raw[:8], "little")
-    tensors = {}
-    for name, entry in json.loads(raw[8 : 8 + size]).items():
-        if name != "__metadata__":
-            begin, end = (8 + size + offset for offset in entry["data_offsets"])
-            data = bytearray(raw[begin:end])
-            tensors[name] = view_raw(RawTensor(names[entry["dtype"]], tuple(entry["shape"]), data))
-    return tensors
-
-
-class Models(Case):
-    """Whole graphs as PyTorch writes them: fp64 results of another interpreter are met, and the local pass agrees."""
-
-    def run_model(self, model: dict[str, Any], tensors: dict[str, torch.Tensor], mode: str) -> list[torch.Tensor]:
-        graph = model["graph_module"]["graph"]
-        outputs = [output["as_tensor"]["name"] for output in graph["outputs"]]
-        text = json.dumps({key: value for key, value in model.items() if key != "assay"})
-        raw = [to_raw(tensor) for tensor in tensors.values()]
-        members = {"mode": mode, "free_nodes": list(range(len(graph["nodes"]))) if mode == "eager" else []}
-        frame = self.worker.ask(run_header(text, tensors, outputs, **members), raw)
-        self.assert_passed(frame.header)
-        self.assertEqual(frame.header["residency"]["nodes"], 1.0)
-        if mode == "eager" and len(graph["nodes"]) > 1:
-            self.check_local_pass(graph, frame, text, tensors, outputs)
-        return [view_raw(tensor) for tensor in frame.tensors[len(frame.tensors) - len(outputs) :]]
-
-    def check_local_pass(
-        self, graph: dict[str, Any], free: Frame, text: str, tensors: dict[str, torch.Tensor], outputs: list[str]
-    ) -> None:
-        names = []
-        for entry in graph["nodes"]:
-            for output in entry["outputs"]:
-                ((kind, body),) = output.items()
-                bodies = {"as_tensor": [body], "as_tensors": body}.get(kind, [])
-                names += [item["name"] for item in bodies]
-        chain = free.tensors[: len(names)]
-        header = run_header(text, tensors, outputs, chain=names)
-        local = self.worker.ask(header, [to_raw(tensor) for tensor in tensors.values()] + chain)
-        self.assert_passed(local.header)
-        self.assertEqual(sum(entry["local"] for entry in local.header["nodes"]), len(names))
-        for got, want in zip(local.tensors, chain):
-            # A copy is packed, a value of the free pass may be strided: kernels may sum in another order.
-            torch.testing.assert_close(view_raw(got), view_raw(want), rtol=1e-4, atol=1e-5, equal_nan=True)
-
-    def close(self, got: torch.Tensor, want: torch.Tensor, tolerance: float) -> None:
-        self.assertEqual(got.shape, want.shape)
-        scale = max(want.abs().max().item(), 1e-30) if want.numel() else 1.0
-        self.assertLessEqual((got.double() - want.double()).abs().max().item(), tolerance * scale)
-
-    def test_pt2_files(self) -> None:
-        files = sorted((REPOSITORY / "sweeps/export/testdata").glob("*.pt2"))
-        self.assertTrue(files)
-        for path in files:
-            for mode in ("eager", *(["compile"] if path.stem in ("mlp_dynamic", "buffer_mutation", "constant") else [])):
-                with self.subTest(path.name, mode=mode):
-                    self.check_pt2(path, mode)
-
-    def check_pt2(self, path: Path, mode: str) -> None:
-        with zipfile.ZipFile(path) as archive:
-            (name,) = [name for name in archive.namelist() if name.endswith("models/model.json")]
-            model = json.loads(archive.read(name))
-        program = torch.export.load(path)
-        inputs = read_safetensors(path.with_suffix(".in.safetensors"))
-        expected = read_safetensors(path.with_suffix(".out.safetensors"))
-        tensors: dict[str, torch.Tensor] = {}
-        for spec in program.graph_signature.input_specs:
-            if spec.arg.name in inputs:
-                tensors[spec.arg.name] = inputs[spec.arg.name]
-            else:
-                held = program.constants if spec.target in program.constants else program.state_dict
-                tensors[spec.arg.name] = held[spec.target]
-        got = self.run_model(model, tensors, mode)
-        users = 0
-        for spec, value in zip(program.graph_signature.output_specs, got, strict=True):
-            kind = {"BUFFER_MUTATION": "buffer:", "USER_INPUT_MUTATION": "input:"}.get(spec.kind.name)
-            key = f"{kind}{spec.target}" if kind else str(users)
-            users += kind is None
-            self.close(value, expected.pop(key), 2e-2 if value.dtype == torch.bfloat16 else 1e-5)
-        self.assertEqual(expected, {})
-
-    @unittest.skipUnless(importlib.util.find_spec("zstandard"), "zstandard is not installed")
-    @unittest.skipUnless(importlib.util.find_spec("numpy"), "NumPy is not installed")
-    def test_catalogue(self) -> None:
-        sys.path.insert(0, str(REPOSITORY))
-        from sweeps.export import interpreter
-        from sweeps.export.replay import load
-        from sweeps.export.tables import read_model
-
-        files = sorted((REPOSITORY / "sweeps/catalogue/models").glob("*.json.zst"))
-        self.assertEqual(len(files), 24)
-        compiled = os.environ.get("ASSAY_TORCH_COMPILE_MODELS", "resnet").split(",")
-        for path in files:
-            with self.subTest(path.name):
-                model = read_model(path)
-                program, inputs = load(read_model(path))
-                tensors: dict[str, torch.Tensor] = {}
-                for spec in program.graph_signature.input_specs:
-                    if spec.arg.name in inputs:
-                        tensors[spec.arg.name] = inputs[spec.arg.name]
-                    else:
-                        held = program.constants if spec.target in program.constants else program.state_dict
-                        tensors[spec.arg.name] = held[spec.target].detach()
-                expected = interpreter.run(program, inputs, widened=True)
-                modes = ["eager", *(["compile"] if path.name.split(".")[0] in compiled else [])]
-                for mode in modes:
-                    for got, want in zip(self.run_model(model, tensors, mode), expected, strict=True):
-                        self.close(got, want, 1e-4)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 
 from . import scalars
+from .costs import Lookup, Size, flops, moved_bytes
 from .device import Device
-from .failures import Failure, InvalidRequest, Unsupported, as_unsupported, classify
+from .errors import InvalidRequest, Unsupported
+from .failures import Failure, as_unsupported, classify
 from .frames import Frame, RawTensor
 from .graph import TENSOR, Node, node_references
-from .ledger import METADATA_OPERATORS, Ledger, node_cost, sizes_of
+from .ledger import Ledger
 from .operators import Call
 from .request import Request
 from .tensors import UnknownDType, same_bits, to_raw, upload, view_raw
@@ -144,7 +146,9 @@ class CaseRun:
             if output is not None:
                 self.values[output.name] = value
         if first:
-            self._account(step, problem, results)
+            started = self.device.now()
+            self.account(step, problem, self._size)
+            self.paused += self.device.now() - started
 
     def _run_on_host(self, step: Step, problem: Unsupported) -> list[Any]:
         """PyTorch on the CPU, with copies there and back, as PyTorch's own CPU fallback does it."""
@@ -174,24 +178,25 @@ class CaseRun:
         self.ledger.fallback(step.node.op, problem.reason, moved, self.device.now() - started)
         return results
 
-    def _account(self, step: Step, problem: Unsupported | None, results: list[Any]) -> None:
-        started = self.device.now()
-        inputs = [self.values.get(name) for name in node_references(step.node)]
-        cost = node_cost(
-            step.node.op,
-            sizes_of(value for value in inputs if isinstance(value, torch.Tensor)),
-            sizes_of(value for value in results if isinstance(value, torch.Tensor)),
-        )
+    def account(self, step: Step, problem: Unsupported | None, lookup: Lookup) -> None:
+        """Places the node and weighs it. `lookup` gives the sizes of its tensors, results included."""
+        is_metadata = step.call is not None and step.call.is_metadata
+        outputs = [size for output in step.node.outputs if output and (size := lookup(output.name)) is not None]
+        cost = flops(step.node, lookup, outputs), moved_bytes(step.node, lookup, outputs)
         if problem is not None:
             self.place(step, "fallback", problem.reason)
-            self.ledger.fallback_node(step.node.op, cost)
-        elif step.node.op in METADATA_OPERATORS:
+            if not is_metadata:
+                self.ledger.fallback_node(cost)
+        elif is_metadata:
             self.place(step, "metadata")
             self.ledger.metadata += 1
         else:
             self.place(step, "device")
             self.ledger.device_node(cost)
-        self.paused += self.device.now() - started
+
+    def _size(self, name: str) -> Size | None:
+        value = self.values.get(name)
+        return Size(tuple(value.shape), value.element_size()) if isinstance(value, torch.Tensor) else None
 
     def release_after(self, step: Step) -> None:
         for name in step.releases:

@@ -15,9 +15,10 @@ import torch
 
 from . import scalars
 from .case_run import CaseRun, Step
-from .failures import CompileError, InvalidRequest, Unsupported, is_out_of_memory, message_of
+from .costs import Size
+from .errors import CompileError, InvalidRequest, Unsupported
+from .failures import is_out_of_memory, message_of
 from .graph import TENSOR, Ref, node_references
-from .ledger import METADATA_OPERATORS, Size, node_cost
 from .operators import SCALAR_TYPES, Call
 
 
@@ -267,7 +268,7 @@ class CompileRun(CaseRun):
         if first:
             started = self.device.now()
             for step in part.steps:
-                self._account_compiled(step)
+                self.account(step, None, self._declared_size)
             self.paused += self.device.now() - started
 
     def _compile_and_run(self, part: _Part, args: list[Any]) -> Any:
@@ -334,21 +335,9 @@ class CompileRun(CaseRun):
         reason = "graph_break" if isinstance(error, exc.Unsupported) else "compiler_error"
         return CompileError(reason, message_of(error))
 
-    def _account_compiled(self, step: Step) -> None:
-        op = step.node.op
-        if op in METADATA_OPERATORS:
-            self.place(step, "metadata")
-            self.ledger.metadata += 1
-            return
-        self.place(step, "device")
-        outputs = [output.name for output in step.node.outputs if output]
-        self.ledger.device_node(node_cost(op, self._sizes(node_references(step.node)), self._sizes(outputs)))
-
-    def _sizes(self, names: list[str]) -> list[Size]:
+    def _declared_size(self, name: str) -> Size | None:
         """As declared: inside compiled code there are no tensors to ask."""
-        sizes = []
-        for name in names:
-            meta = self.request.graph.metas.get(name)
-            if meta is not None and None not in meta.shape and meta.dtype in SCALAR_TYPES:
-                sizes.append(Size(meta.shape, SCALAR_TYPES[meta.dtype].itemsize))
-        return sizes
+        meta = self.request.graph.metas.get(name)
+        if meta is None or None in meta.shape or meta.dtype not in SCALAR_TYPES:
+            return None
+        return Size(meta.shape, SCALAR_TYPES[meta.dtype].itemsize)

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from .failures import InvalidRequest, message_of
+from .errors import InvalidRequest
+from .failures import message_of
 
 _CACHED_SEGMENTS = 16
 

@@ -7,31 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
+from .errors import CompileError, InvalidRequest, MissingOutput, Unsupported
+
 MAX_MESSAGE = 2000
-
-
-class Unsupported(Exception):
-    """The device does not run this: an answer, not a defect."""
-
-    def __init__(self, reason: str, message: str):
-        super().__init__(message)
-        self.reason = reason
-
-
-class InvalidRequest(Exception):
-    """The request contradicts itself or the protocol."""
-
-
-class MissingOutput(Exception):
-    """The device did not return an output that the graph declares, or returned something else than a tensor."""
-
-
-class CompileError(Exception):
-    """torch.compile did not compile."""
-
-    def __init__(self, reason: str, message: str):
-        super().__init__(message)
-        self.reason = reason
 
 
 @dataclass(frozen=True)

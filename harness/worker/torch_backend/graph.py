@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from .failures import InvalidRequest
+from .errors import InvalidRequest
 
 TENSOR = "tensor"
 NUMBERS = {"as_sym_int": "int", "as_sym_float": "float", "as_sym_bool": "bool"}

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from .failures import MissingOutput, Unsupported, is_out_of_memory
+from .errors import MissingOutput, Unsupported
+from .failures import is_out_of_memory
 from .graph import TENSOR, Keyword, Node, Ref, Value
 
 SCALAR_TYPES = {
@@ -157,6 +158,16 @@ class Call:
             else:
                 paths.append(prefix)
         return [(output, path) for output, path in zip(self.node.outputs, paths) if output is not None]
+
+    @property
+    def is_metadata(self) -> bool:
+        """PyTorch returns a view or takes a list apart, as the schema says: no bytes are moved."""
+        if self.schema is None:
+            return True
+        if self.node.op.startswith("aten::to."):
+            return False  # self only if it is what was asked for
+        aliases = [item.alias_info for item in self.schema.returns]
+        return bool(aliases) and all(alias is not None and not alias.is_write for alias in aliases)
 
     @property
     def reads_storage(self) -> bool:

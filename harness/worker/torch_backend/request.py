@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .failures import InvalidRequest, Unsupported
+from .errors import InvalidRequest, Unsupported
 from .frames import Frame, RawTensor
 from .graph import Graph, read_graph
 

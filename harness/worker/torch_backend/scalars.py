@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .failures import Unsupported
+from .errors import Unsupported
 from .graph import Node, Ref
 
 Number = int | float | bool

@@ -14,7 +14,8 @@ from .case_run import CaseRun
 from .compiled import CompileRun
 from .device import Device, DeviceMissing
 from .eager import EagerRun
-from .failures import InvalidRequest, Unsupported, as_unsupported, wire_error
+from .errors import InvalidRequest, Unsupported
+from .failures import as_unsupported, wire_error
 from .frames import Frame
 from .graph import TENSOR, Graph, read_graph
 from .operators import SCALAR_TYPES, Call

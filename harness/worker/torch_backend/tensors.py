@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from .failures import Unsupported
+from .errors import Unsupported
 from .frames import RawTensor
 
 # The non-OCP e4m3 of Trainium ("f8_e4m3") is not among PyTorch's dtypes.
