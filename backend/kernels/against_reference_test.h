@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include "backend/kernels/run_call.h"
+#include "backend/kernels/run_call_test.h"
 #include "backend/runtime/contract.h"
 #include "core/contract/contract.h"
 #include "core/opset/shapes.h"

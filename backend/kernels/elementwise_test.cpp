@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include "backend/kernels/run_call.h"
+#include "backend/kernels/run_call_test.h"
 
 namespace assay::backend {
 namespace {

@@ -1,12 +1,26 @@
-#include "backend/kernels/run_call.h"
+// For tests: one operator call on the simulated device, without the plug-in.
+#pragma once
 
+#include <string>
+#include <vector>
+
+#include "backend/compiler/eager.h"
+#include "backend/simulator/simulator.h"
 #include "core/error.h"
 #include "core/opset/shapes.h"
+#include "core/tensor.h"
 
 namespace assay::backend {
 
-CallResult run_call(const std::string& op, const std::vector<Tensor>& inputs,
-                    const std::vector<NamedArgument>& arguments, const DeviceOptions& options) {
+struct CallResult {
+  std::vector<Tensor> outputs;
+  Native native;
+  uint64_t instructions;
+};
+
+// Result metas come from the shape rules. ValueArg ids are indices into `inputs`.
+inline CallResult run_call(const std::string& op, const std::vector<Tensor>& inputs,
+                           const std::vector<NamedArgument>& arguments, const DeviceOptions& options = {}) {
   std::vector<TensorMeta> metas;
   for (const Tensor& tensor : inputs) metas.push_back({tensor.dtype(), tensor.shape()});
   const auto results = infer(OpCall(op, metas, arguments));
