@@ -12,6 +12,9 @@ const char* contract_json() {
   "rules": [
     {"source": "device: fp32 in all engines and in PSUM, one rounding on write",
      "accumulator": "f32", "order": "any", "intermediate": "f32", "rounding": "rne"},
+    {"source": "f64 is unsupported: the rule above must not speak for it",
+     "dtype": "f64", "accumulator": "f64", "intermediate": "f64"},
+    {"dtype": "c128", "accumulator": "f64", "intermediate": "f64"},
     {"source": "invented: functions rounded from double, then composed as in backend/kernels",
      "functions": {"*": {"ulp": 1}, "log": {"ulp": 2}, "sin": {"ulp": 2}, "rsqrt": {"ulp": 1},
                    "sqrt": {"ulp": 0.5}, "div": {"ulp": 0.5}, "reciprocal": {"ulp": 0.5}}},

@@ -36,6 +36,11 @@ function seconds(x) {
   if (x < 1) return (x * 1e3).toFixed(x < 0.01 ? 2 : 1) + " ms";
   return x.toFixed(2) + " s";
 }
+// Never rounded up to 1: below 1 passes.
+function margin(x) {
+  if (!isNumber(x)) return short(x);
+  return x < 1 && x > 0.9995 ? (Math.floor(x * 1e5) / 1e5).toFixed(5) : short(x);
+}
 const percent = x => isNumber(x) ? (100 * x).toFixed(x === 1 ? 0 : 1) + " %" : "";
 function bytes(x) {
   if (!isNumber(x)) return "";
@@ -114,7 +119,7 @@ function drillDown(record, run) {
   if (record.first_bad_node) {
     const node = record.first_bad_node;
     parts.push(el("h3", {}, "First node outside its Bound"),
-      el("p", {}, el("code", {}, `${node.name}  ${node.op}`), " margin ", short(node.margin), el("br"),
+      el("p", {}, el("code", {}, `${node.name}  ${node.op}`), " margin ", margin(node.margin), el("br"),
         node.source ? el("code", {}, node.source) : el("span", {class: "dim"}, "no source line")));
   }
   if (record.worst) {
@@ -130,7 +135,7 @@ function drillDown(record, run) {
   const nodes = run.nodes.filter(n => n.case_id === record.id && n.mode === record.mode);
   if (nodes.length) parts.push(el("h3", {}, "Nodes"), table([
     {name: "node", value: n => n.name}, {name: "operator", value: n => n.op}, {name: "status", value: n => n.status},
-    {name: "margin", value: n => n.margin, number: true}, {name: "dtype", value: n => n.dtype},
+    {name: "margin", value: n => n.margin, show: n => margin(n.margin), number: true}, {name: "dtype", value: n => n.dtype},
     {name: "shape", value: n => `[${(n.shape || []).join(", ")}]`}, {name: "source", value: n => n.source},
     {name: "module", value: n => n.module_path}], nodes));
   if (record.repro) parts.push(el("h3", {}, "Run this case alone"), el("pre", {}, record.repro));
@@ -147,7 +152,7 @@ function caseColumns(records) {
   const columns = [
     {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode},
     {name: "status", value: r => r.status, show: status},
-    {name: "margin", value: r => r.margin, number: true, tip: "worst error divided by its Bound; at most 1"}];
+    {name: "margin", value: r => r.margin, show: r => margin(r.margin), number: true, tip: "worst error divided by its Bound; at most 1"}];
   const any = test => records.some(test);
   if (any(r => r.residency && r.suite !== "ops")) columns.push(
     {name: "on device (nodes)", value: r => r.residency?.nodes, show: r => percent(r.residency?.nodes), number: true},
@@ -235,7 +240,7 @@ function section(run) {
   const judged = run.records.filter(r => r.margin !== null && r.margin !== undefined)
     .sort((a, b) => sortable(b.margin) - sortable(a.margin)).slice(0, 25);
   if (judged.length) out.push(el("h2", {}, "Worst margins"), table([
-    {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode}, {name: "margin", value: r => r.margin, number: true},
+    {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode}, {name: "margin", value: r => r.margin, show: r => margin(r.margin), number: true},
     {name: "output", value: r => r.worst?.output}, {name: "got", value: r => r.worst?.got, number: true},
     {name: "want", value: r => r.worst?.want, number: true}, {name: "Bound", value: r => r.worst?.bound, number: true}],
     judged, {detail: r => drillDown(r, run)}));
