@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "core/error.h"
@@ -11,6 +13,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kNoiseQuoted = 400;
+// Loading a backend (PyTorch takes seconds) is no part of a case: a short --timeout must not forbid it.
+constexpr double kGreetingSeconds = 120;
 
 // What a worker prints last says most.
 std::string quote(const std::string& noise) {
@@ -55,7 +59,9 @@ WorkerClient::WorkerClient(BackendSpec spec, HelloRequest hello, ExchangeLimits 
 
 std::vector<std::string> WorkerClient::command() const {
   if (spec_.kind == BackendSpec::Kind::torch) {
-    return {"python3", find_data("harness/worker/torch_worker.py"), spec_.target};
+    const char* python = std::getenv("ASSAY_PYTHON");
+    return {python != nullptr && *python != 0 ? python : "python3",
+            find_data("harness/worker/torch_worker.py"), spec_.target};
   }
   return {find_program("assay-worker"), spec_.path};
 }
@@ -63,10 +69,12 @@ std::vector<std::string> WorkerClient::command() const {
 const BackendInfo& WorkerClient::hello() {
   if (process_.running()) return info_;
   process_.start(command());
-  const Exchange exchange = process_.exchange(encode(hello_), limits_, spec_.text);
+  ExchangeLimits limits = limits_;
+  limits.run_s = std::max(limits.run_s, kGreetingSeconds);
+  const Exchange exchange = process_.exchange(encode(hello_), limits, spec_.text);
   if (exchange.outcome != Outcome::replied) {
     throw Error(ErrorCode::invalid_argument, fmt::format("backend {}: its worker {} before it greeted",
-                                                         spec_.text, describe_end(exchange, limits_)));
+                                                         spec_.text, describe_end(exchange, limits)));
   }
   try {
     if (exchange.type == "error") {
