@@ -10,9 +10,9 @@ enum class ErrorCode {
   invalid_argument,  // a value that the callee cannot accept
   malformed_file,    // a file that is not what it claims to be
   unknown_operator,  // an operator that no schema describes
-  unsupported,       // understood, but not possible here (symbolic sizes without inputs, an old file layout, ...)
-  io,                // the operating system refused
-  internal,          // a defect of Assay itself
+  unsupported,  // understood, but not possible here (symbolic sizes without inputs, an old file layout, ...)
+  io,           // the operating system refused
+  internal,     // a defect of Assay itself
 };
 
 // Thrown with a sentence that names the file or node, the place in it, what was expected and what to do.

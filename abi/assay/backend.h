@@ -4,14 +4,15 @@
  *
  *     const assay_api* assay_get_api(void);
  *
- * The returned table is static, owned by the backend and never changes. Every struct starts with `struct_size`, set by
- * whoever fills the struct to the sizeof it was compiled with; whoever reads it must not touch members beyond it, and
- * treats members beyond it, and null function pointers marked "may be null", as absent. Members marked "out" are
- * written by the callee. Strings are UTF-8, NUL-terminated and, unless said otherwise, live as long as the object that
- * gave them. All sizes are bytes, all times are seconds, all strides are elements.
+ * The returned table is static, owned by the backend and never changes. Every struct starts with
+ * `struct_size`, set by whoever fills the struct to the sizeof it was compiled with; whoever reads it must
+ * not touch members beyond it, and treats members beyond it, and null function pointers marked "may be null",
+ * as absent. Members marked "out" are written by the callee. Strings are UTF-8, NUL-terminated and, unless
+ * said otherwise, live as long as the object that gave them. All sizes are bytes, all times are seconds, all
+ * strides are elements.
  *
- * Versions: a backend works with a harness if the majors are equal. Within a major, minors only append members.
- *   1.0  first version.
+ * Versions: a backend works with a harness if the majors are equal. Within a major, minors only append
+ * members. 1.0  first version.
  *
  * Threads: the harness calls one assay_device from one thread at a time.
  */
@@ -110,8 +111,8 @@ typedef struct assay_argument {
   const char* text;     /* out */
 } assay_argument;
 
-/* Accessors of a node, given to the backend at creation. Only arguments present in the graph are listed; the others
- * have the schema's default. */
+/* Accessors of a node, given to the backend at creation. Only arguments present in the graph are listed; the
+ * others have the schema's default. */
 typedef struct assay_node_api {
   size_t struct_size;
   const char* (*name)(const assay_node*);
@@ -156,13 +157,13 @@ typedef struct assay_create_args {
 
 typedef struct assay_description {
   size_t struct_size;
-  const char* name;           /* out: "trainium" */
-  const char* version;        /* out: of the backend */
-  const char* device;         /* out: "trn2, 1 NeuronCore-v3 (simulated)" */
-  const char* contract_json;  /* out: abi/contract.schema.json */
-  uint64_t memory_bytes;      /* out: device memory, 0 if unlimited */
-  int32_t simulated;          /* out: 1 if counters give simulated cycles and seconds */
-  int32_t deterministic;      /* out: 1 if equal inputs give equal bits */
+  const char* name;          /* out: "trainium" */
+  const char* version;       /* out: of the backend */
+  const char* device;        /* out: "trn2, 1 NeuronCore-v3 (simulated)" */
+  const char* contract_json; /* out: abi/contract.schema.json */
+  uint64_t memory_bytes;     /* out: device memory, 0 if unlimited */
+  int32_t simulated;         /* out: 1 if counters give simulated cycles and seconds */
+  int32_t deterministic;     /* out: 1 if equal inputs give equal bits */
 } assay_description;
 
 typedef struct assay_supports_args {
@@ -191,8 +192,8 @@ typedef struct assay_copy_args {
   size_t size;
 } assay_copy_args;
 
-/* Runs one node. Outputs are buffers of the node's output metas, created by the harness; where an entry is null on
- * entry (shape depends on data) the backend creates it. Outputs never alias inputs. */
+/* Runs one node. Outputs are buffers of the node's output metas, created by the harness; where an entry is
+ * null on entry (shape depends on data) the backend creates it. Outputs never alias inputs. */
 typedef struct assay_eager_args {
   size_t struct_size;
   assay_device* device;
@@ -212,7 +213,8 @@ typedef enum assay_cache_hit {
 typedef struct assay_compile_args {
   size_t struct_size;
   assay_device* device;
-  const char* graph_json; /* catalogue JSON without weights: parameters are inputs, in the graph's input order */
+  const char*
+      graph_json; /* catalogue JSON without weights: parameters are inputs, in the graph's input order */
   size_t graph_json_size;
   assay_executable* executable; /* out */
   int32_t cache_hit;            /* out: assay_cache_hit */
@@ -235,14 +237,14 @@ typedef struct assay_execute_args {
 typedef struct assay_counters {
   size_t struct_size;
   assay_device* device;
-  uint64_t cycles;       /* out: of the device's base clock */
-  double device_seconds; /* out: time on the device, launches included; simulated if description.simulated */
-  uint64_t instructions; /* out */
-  uint64_t peak_bytes;   /* out: device memory, highest so far */
-  uint64_t compiles;     /* out */
-  uint64_t memory_hits;  /* out */
-  uint64_t disk_hits;    /* out */
-  double compile_seconds;   /* out: host time spent compiling */
+  uint64_t cycles;        /* out: of the device's base clock */
+  double device_seconds;  /* out: time on the device, launches included; simulated if description.simulated */
+  uint64_t instructions;  /* out */
+  uint64_t peak_bytes;    /* out: device memory, highest so far */
+  uint64_t compiles;      /* out */
+  uint64_t memory_hits;   /* out */
+  uint64_t disk_hits;     /* out */
+  double compile_seconds; /* out: host time spent compiling */
   uint64_t bytes_to_device; /* out */
   uint64_t bytes_to_host;   /* out */
   uint64_t nodes_executed;  /* out: the harness compares it with what it asked for */
@@ -260,9 +262,9 @@ typedef struct assay_collective_args {
   size_t struct_size;
   assay_device* const* ranks; /* rank_count devices that take part, in rank order */
   size_t rank_count;
-  const assay_node* node;     /* a _c10d_functional operator */
-  assay_buffer* const* inputs;  /* rank_count * node inputs, rank-major */
-  assay_buffer** outputs;       /* rank_count * node outputs, rank-major */
+  const assay_node* node;      /* a _c10d_functional operator */
+  assay_buffer* const* inputs; /* rank_count * node inputs, rank-major */
+  assay_buffer** outputs;      /* rank_count * node outputs, rank-major */
 } assay_collective_args;
 
 /* Functions return null, or an error that the caller destroys with error_destroy. */
@@ -288,9 +290,9 @@ typedef struct assay_api {
 
   assay_error* (*execute_eager)(assay_eager_args*);
 
-  assay_error* (*compile)(assay_compile_args*);       /* may be null: no compile mode */
-  assay_error* (*execute)(assay_execute_args*);       /* may be null with compile */
-  void (*executable_destroy)(assay_executable*);      /* may be null with compile */
+  assay_error* (*compile)(assay_compile_args*);  /* may be null: no compile mode */
+  assay_error* (*execute)(assay_execute_args*);  /* may be null with compile */
+  void (*executable_destroy)(assay_executable*); /* may be null with compile */
 
   assay_error* (*counters)(assay_counters*);          /* may be null */
   assay_error* (*profile)(assay_profile_args*);       /* may be null */

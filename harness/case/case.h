@@ -55,8 +55,8 @@ struct Case {
   std::string file;  // file to name in the repro line, "" if the suite makes the case
 };
 
-// A model of a catalogue that could not be exported (not_exported.csv): counted as skip_environment in totals, without
-// a Record.
+// A model of a catalogue that could not be exported (not_exported.csv): counted as skip_environment in
+// totals, without a Record.
 struct NotExported {
   std::string id, kind, model, attention, reason;
 };
