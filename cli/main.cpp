@@ -13,7 +13,9 @@ namespace assay::cli {
 
 void register_verbs(VerbTable& table);  // generated from cli/verbs/*.cpp
 
-int run_main(int argc, char** argv) {
+namespace {
+
+int parse_and_run(int argc, char** argv) {
   VerbTable table;
   register_verbs(table);
   CLI::App app{"Assay: conformance and benchmark suite for Trainium-class ML accelerators", "assay"};
@@ -28,6 +30,12 @@ int run_main(int argc, char** argv) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
     actions[command] = verb.define(*command);
   }
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    std::string known;
+    for (const Verb& verb : table.verbs()) known += (known.empty() ? "" : ", ") + verb.name;
+    std::fprintf(stderr, "assay: there is no verb '%s'; there are: %s\n", argv[1], known.c_str());
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
     return actions.at(app.get_subcommands().at(0))();
@@ -41,6 +49,15 @@ int run_main(int argc, char** argv) {
     std::fprintf(stderr, "assay: internal error: %s\n", error.what());
     return kInfrastructure;
   }
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv) {
+  const int status = parse_and_run(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::fprintf(stderr, "assay: standard output cannot be written\n");
+  return kInfrastructure;
 }
 
 }  // namespace assay::cli

@@ -22,6 +22,9 @@ struct RunFlags {
   bool no_fallback = false;
 };
 
+// Validator of a number of seconds: "" or what was expected.
+std::string check_seconds(const std::string& text);
+
 std::shared_ptr<RunFlags> add_run_flags(CLI::App& command);
 // Checked options with the default for --out filled in. Throws Error{invalid_argument}.
 RunOptions checked(const RunFlags& flags, const std::string& verb, const std::vector<std::string>& arguments);

@@ -1,0 +1,236 @@
+// Hostile and broken files through the program: a clear message that names file and place, and the right exit
+// status. The readers' own tests (core/io) hold every detail; here it is what a user sees.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/testing/pt2_file.h"
+#include "cli/testing/run_program.h"
+#include "core/graph/builder.h"
+#include "core/graph/json.h"
+#include "core/io/safetensors.h"
+
+namespace assay::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kModel = "tied/models/model.json";
+constexpr const char* kConstants = "tied/data/constants/model_constants_config.json";
+
+class BadInput : public ProgramTest {
+ protected:
+  // Refused as a file on the command line (2), and as a record (1) in a folder beside a good model.
+  void expect_refused(const std::string& bytes, const testing::Matcher<const std::string&>& message) {
+    const std::string name = "bad" + std::to_string(++count_);
+    write(name + ".pt2", bytes);
+    const ProgramResult r = assay({"check", name + ".pt2", "--backend", "reference", "--out", name + "1"});
+    EXPECT_EQ(r.status, 2) << r;
+    EXPECT_THAT(r.err, AllOf(HasSubstr(name + ".pt2"), message));
+    EXPECT_THAT(r.err, Not(HasSubstr("internal")));
+
+    write("folder" + name + "/" + name + ".pt2", bytes);
+    std::filesystem::copy_file(testdata("kinds"), folder_ / ("folder" + name) / "good.pt2");
+    const ProgramResult many =
+        assay({"check", "folder" + name, "--backend", "reference", "--out", name + "2"});
+    EXPECT_EQ(many.status, 1) << many;
+    EXPECT_EQ(many.last_line(), "1 passed, 1 failed, 0 skipped");
+    const auto both = records(name + "2");
+    EXPECT_EQ(name_of(both.at(name + " eager").status), "malformed_file");
+    EXPECT_THAT(both.at(name + " eager").detail, message);
+    EXPECT_EQ(name_of(both.at("good eager").status), "pass");
+  }
+  template <typename Change>
+  std::string changed(Change change) {
+    Archive entries = entries_of("tied");
+    json document = json::parse(entries.at(kModel).content);
+    change(document["graph_module"]["graph"]);
+    entries[kModel] = {document.dump()};
+    return make_archive(entries);
+  }
+
+  int count_ = 0, files_ = 0;
+};
+
+TEST_F(BadInput, Archives) {
+  const std::string whole = make_archive(entries_of("tied"));
+  expect_refused("", HasSubstr("bad1"));
+  expect_refused(whole.substr(0, whole.size() / 2), HasSubstr("zip"));
+  expect_refused(whole.substr(0, whole.size() - 1), HasSubstr("zip"));
+
+  Archive bomb = entries_of("tied");
+  bomb["tied/data/weights/weight_0"] = {std::string(std::size_t{200} << 20, '\0'), true};
+  expect_refused(make_archive(bomb), HasSubstr("weight_0"));
+
+  Archive escape = entries_of("tied");
+  escape["../../escaped"] = {"x"};
+  expect_refused(make_archive(escape), HasSubstr("../../escaped"));
+}
+
+TEST_F(BadInput, Json) {
+  Archive entries = entries_of("tied");
+  entries[kModel] = {std::string(200'000, '[')};
+  expect_refused(make_archive(entries), AllOf(HasSubstr("model.json"), HasSubstr("nesting")));
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += "{\"a\":";
+  entries[kModel] = {deep};
+  expect_refused(make_archive(entries), AllOf(HasSubstr("model.json"), HasSubstr("nesting")));
+  entries[kModel] = {R"({"graph_module": 1, "graph_module": 2})"};
+  expect_refused(make_archive(entries), AllOf(HasSubstr("model.json"), HasSubstr("twice")));
+  entries[kModel] = {"{\"graph_module\": \"\xff\xfe\"}"};
+  expect_refused(make_archive(entries), AllOf(HasSubstr("model.json"), HasSubstr("UTF-8")));
+  entries[kModel] = {"[]"};
+  expect_refused(make_archive(entries), HasSubstr("model.json"));
+}
+
+TEST_F(BadInput, TensorsPastTheEndOfTheirStorage) {
+  Archive entries = entries_of("tied");
+  json document = json::parse(entries.at(kConstants).content);
+  document["config"]["strided"]["tensor_meta"]["storage_offset"] = {{"as_int", 1000}};
+  entries[kConstants] = {document.dump()};
+  expect_refused(make_archive(entries), AllOf(HasSubstr("strided"), HasSubstr("past the end")));
+}
+
+TEST_F(BadInput, Graphs) {
+  expect_refused(changed([](json& graph) { graph["nodes"][0]["target"] = "torch.ops.evil.twice.default"; }),
+                 HasSubstr("evil::twice.default"));
+  // An argument of another type than the schema's.
+  expect_refused(changed([](json& graph) {
+                   graph["nodes"][0]["inputs"][0]["arg"] = {{"as_string", "a string"}};
+                 }),
+                 HasSubstr("model.json"));
+  // A cycle: the first node reads what the last one writes.
+  expect_refused(changed([](json& graph) {
+                   json& nodes = graph["nodes"];
+                   nodes.front()["inputs"].back()["arg"] = nodes.back()["outputs"][0];
+                 }),
+                 HasSubstr("model.json"));
+  expect_refused(changed([](json& graph) {
+                   graph["outputs"][0] = {{"as_tensor", {{"name", "nobody"}}}};
+                 }),
+                 HasSubstr("nobody"));
+}
+
+TEST_F(BadInput, ExpectedFiles) {
+  const auto check = [&](const TensorFile& file, const testing::Matcher<const std::string&>& words) {
+    write_safetensors(path("e.safetensors"), file);
+    const ProgramResult r = assay({"check", testdata("kinds"), "--backend", "reference", "--expect",
+                                   "e.safetensors", "--out", "o" + std::to_string(++files_)});
+    EXPECT_TRUE(r.status == 1 || r.status == 2) << r;
+    EXPECT_THAT(r.err, words) << r;
+  };
+  TensorFile none, shape;
+  none.tensors["no_such_output"] = Tensor::from_doubles(DType::f32, {1}, {1.0});
+  check(none, HasSubstr("no_such_output"));
+  shape.tensors["6"] = Tensor::from_doubles(DType::f64, {1}, {1.0});
+  check(shape, HasSubstr("6"));
+}
+
+TEST_F(BadInput, NamesThatAreNotUtf8) {
+  std::filesystem::create_directories(folder_ / "models");
+  const std::string name = "bad\xff\xfename";
+  std::filesystem::copy_file(testdata("kinds"), folder_ / "models" / (name + ".pt2"));
+  const ProgramResult r = assay({"check", "models", "--backend", "null", "--out", "o"});
+  EXPECT_EQ(r.status, 1) << r;
+  const auto all = records("o");
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all.begin()->second.id, "bad\xEF\xBF\xBD\xEF\xBF\xBDname");
+  for (const char* flag : {"--html", "--junit", "--json", "--csv", "--markdown"}) {
+    EXPECT_EQ(assay({"report", "o", flag, "r"}).status, 0) << flag;
+  }
+  // The record's name is not the file's, yet the run goes on where it was.
+  const ProgramResult again = assay({"check", "models", "--backend", "null", "--out", "o", "--resume"});
+  EXPECT_EQ(again.status, 1) << again;
+  EXPECT_EQ(records("o").size(), 1U);
+}
+
+// NaN in, NaN out: the reference is NaN everywhere, so there is nothing to judge by, and nothing passes.
+TEST_F(BadInput, NanEverywhere) {
+  GraphBuilder builder("nan");
+  const ValueId x = builder.input("x", DType::f32, {16});
+  builder.output(builder.call("aten::exp.default", {{"self", ValueArg{x}}}));
+  write("nan.pt2", pt2_of(graph_to_json(builder.build())));
+  TensorFile inputs;
+  inputs.tensors["x"] = Tensor::from_doubles(
+      DType::f32, {16}, std::vector<double>(16, std::numeric_limits<double>::quiet_NaN()));
+  write_safetensors(path("nan.safetensors"), inputs);
+  for (const char* backend : {"reference", "trainium", "null"}) {
+    const std::string out = backend;
+    const ProgramResult r =
+        assay({"check", "nan.pt2", "--inputs", "nan.safetensors", "--backend", backend, "--out", out});
+    EXPECT_EQ(r.status, 1) << r;
+    const Record record = records(out).at("nan eager");
+    EXPECT_TRUE(record.status == Status::vacuous || record.status == Status::nan_mismatch)
+        << backend << " " << name_of(record.status) << " " << record.detail;
+  }
+}
+
+TEST_F(BadInput, PluginsThatAreNone) {
+  write("text.so", "not a library");
+  write("empty.so", "");
+  for (const std::string& plugin : {path("text.so"), path("empty.so"), std::string("/usr/bin/env")}) {
+    const ProgramResult r = assay({"check", testdata("kinds"), "--backend", plugin, "--out", "o"});
+    EXPECT_EQ(r.status, 2) << r;
+    EXPECT_THAT(r.err, HasSubstr(plugin));
+  }
+  EXPECT_EQ(assay({"check", testdata("kinds"), "--backend", folder_.string(), "--out", "o"}).status, 2);
+}
+
+TEST_F(BadInput, RunFoldersOfOthers) {
+  ASSERT_EQ(assay({"run", "--backend", "reference", "--filter", "ops/exp/f32/drawn", "--out", "o"}).status,
+            0);
+  const std::string good = read("o/results.jsonl");
+  const auto with = [&](const std::string& line) {
+    write("o/results.jsonl", good + line + "\n");
+    const ProgramResult r = assay({"report", "o", "--html", "page.html"});
+    EXPECT_EQ(r.status, 2) << r;
+    EXPECT_THAT(r.err, HasSubstr("results.jsonl:2"));
+    const ProgramResult resumed =
+        assay({"run", "--backend", "reference", "--filter", "ops/exp/f32/drawn", "--out", "o", "--resume"});
+    EXPECT_EQ(resumed.status, 2) << resumed;
+    EXPECT_EQ(read("o/results.jsonl"), good + line + "\n");
+  };
+  with("{}");
+  with("[1]");
+  with("\xff");
+  with(std::string(200'000, '['));
+  with(replace_all(good.substr(0, good.size() - 1), "\"pass\"", "\"excellent\""));
+  // A torn last line is what a killed run leaves.
+  write("o/results.jsonl", good + "{\"schema\":1,");
+  EXPECT_EQ(assay({"report", "o", "--html", "page.html"}).status, 0);
+  // Two records of one case.
+  write("o/results.jsonl", good + good);
+  EXPECT_EQ(
+      assay({"run", "--backend", "reference", "--filter", "ops/exp/f32/drawn", "--out", "o", "--resume"})
+          .status,
+      2);
+  write("o/run.json", std::string(200'000, '['));
+  const ProgramResult r = assay({"report", "o"});
+  EXPECT_EQ(r.status, 2) << r;
+  EXPECT_THAT(r.err, HasSubstr("run.json"));
+}
+
+TEST_F(BadInput, FilesThatAreNotFiles) {
+  ASSERT_EQ(::mkfifo(path("pipe.pt2").c_str(), 0600), 0);
+  const ProgramResult r =
+      Program(command({"check", "pipe.pt2", "--backend", "reference", "--out", "o"}), folder_.string())
+          .wait(20);
+  EXPECT_EQ(r.status, 2) << r;
+  const ProgramResult device =
+      Program(command({"sweep", "/dev/zero", "--backend", "reference", "--out", "p"}), folder_.string())
+          .wait(20);
+  EXPECT_EQ(device.status, 2) << device;
+  std::filesystem::create_directories(folder_ / "loop");
+  std::filesystem::create_directory_symlink(folder_ / "loop", folder_ / "loop" / "again");
+  const ProgramResult loop =
+      Program(command({"check", "loop", "--backend", "reference", "--out", "q"}), folder_.string()).wait(20);
+  EXPECT_TRUE(loop.status == 2 || loop.status == 3) << loop;
+}
+
+}  // namespace
+}  // namespace assay::cli
