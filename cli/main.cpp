@@ -1,6 +1,7 @@
 #include "cli/main.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -30,7 +31,8 @@ int parse_and_run(int argc, char** argv) {
     CLI::App* command = app.add_subcommand(verb.name, verb.summary);
     actions[command] = verb.define(*command);
   }
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const auto named = [&](const Verb& verb) { return verb.name == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(table.verbs(), named)) {
     std::string known;
     for (const Verb& verb : table.verbs()) known += (known.empty() ? "" : ", ") + verb.name;
     std::fprintf(stderr, "assay: there is no verb '%s'; there are: %s\n", argv[1], known.c_str());
