@@ -81,7 +81,8 @@ void EagerRun::execute_pass(bool first) {
 }
 
 void EagerRun::finish(RunResult& result) {
-  if (request_.chain.empty() && graph_.nodes.size() > 1) return;
+  // Without the reference's values there is nothing to feed nodes with that read other nodes' results.
+  if (request_.chain.empty() && !values_to_feed(graph_).empty()) return;
   for (const auto& [id, tensor] : inputs_) chain_[id] = tensor;
   for (std::size_t i = 0; i < request_.chain.size(); ++i) {
     const ValueId id = graph_.find_value(request_.chain_names[i]);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
 #include "core/graph/symbolic_function.h"
@@ -66,6 +67,17 @@ bool reads_scalars(const Graph& graph, const Node& node) {
   const std::vector<ValueId> ids = inputs_of(node);
   return std::any_of(ids.begin(), ids.end(),
                      [&](ValueId id) { return value_of(graph, id).kind != ValueKind::tensor; });
+}
+
+std::vector<ValueId> values_to_feed(const Graph& graph) {
+  std::set<ValueId> ids;
+  for (const Node& node : graph.nodes) {
+    if (is_host_scalar_node(graph, node) || is_assertion_node(node)) continue;
+    for (const ValueId id : inputs_of(node)) {
+      if (value_of(graph, id).producer >= 0) ids.insert(id);
+    }
+  }
+  return {ids.begin(), ids.end()};
 }
 
 void HostScalars::set(ValueId id, const Tensor& tensor) {

@@ -18,6 +18,9 @@ bool is_host_scalar_node(const Graph& graph, const Node& node);
 bool is_assertion_node(const Node& node);
 // An argument of the node is a scalar that another node computes.
 bool reads_scalars(const Graph& graph, const Node& node);
+// Values made by nodes and read by nodes that a device may run, ascending: what the local pass needs of the
+// reference beside the inputs. Empty where every node reads graph inputs only.
+std::vector<ValueId> values_to_feed(const Graph& graph);
 
 class HostScalars {
  public:

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <new>
 #include <optional>
-#include <set>
 
 #include "core/error.h"
 #include "harness/worker/host_scalars.h"
@@ -31,18 +30,6 @@ std::string code_text(ErrorCode code) {
       break;
   }
   return "invalid_argument";
-}
-
-// Values made by nodes and read by nodes that a device may run: what the local pass needs beside the inputs.
-std::vector<ValueId> values_to_feed(const Graph& graph) {
-  std::set<ValueId> ids;
-  for (const Node& node : graph.nodes) {
-    if (is_host_scalar_node(graph, node) || is_assertion_node(node)) continue;
-    for (const ValueId id : inputs_of(node)) {
-      if (graph.values.at(static_cast<std::size_t>(id)).producer >= 0) ids.insert(id);
-    }
-  }
-  return {ids.begin(), ids.end()};
 }
 
 class JudgeServer {

@@ -66,7 +66,7 @@ class EagerRun(CaseRun):
         return [values[output.name] for output in step.node.outputs if output and output.kind == TENSOR]
 
     def finish(self, outputs: list[torch.Tensor | None], repeatable: bool | None) -> tuple[str, bool | None]:
-        if not self.request.chain and len(self.steps) != 1:
+        if not self.request.chain and self._needs_chain():
             return "", repeatable
         guard = self._local_pass()
         if len(self.steps) == 1 and repeatable:
@@ -79,6 +79,15 @@ class EagerRun(CaseRun):
                 if name in produced and name in local:
                     repeatable = repeatable and same_bits(local[name], output)
         return guard, repeatable
+
+    def _needs_chain(self) -> bool:
+        """A node that the device may run reads another's result: only the reference's values can feed it."""
+        made = {output.name for step in self.steps for output in step.node.outputs if output}
+        return any(
+            not made.isdisjoint(node_references(step.node))
+            for step in self.steps
+            if not step.node.is_host_scalar and not step.node.is_assertion
+        )
 
     def _local_pass(self) -> str:
         """Every node that the device runs, from the reference's values. Returns what was overwritten."""
