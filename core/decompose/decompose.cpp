@@ -1,5 +1,6 @@
 #include "core/decompose/decompose.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "core/error.h"
@@ -163,12 +164,58 @@ std::optional<ValueId> value_of_opt(const OpCall& call, std::string_view argumen
   return call.input_values().at(static_cast<std::size_t>(*index));
 }
 
+// An OpCall's arguments number its inputs; a graph's name values.
 Argument passed_on(const OpCall& call, std::string_view argument) {
-  for (const NamedArgument& given : call.arguments()) {
-    if (given.name == argument) return given.value;
+  for (NamedArgument& given : passed_on(call)) {
+    if (given.name == argument) return std::move(given.value);
   }
   throw Error(ErrorCode::internal, call.op() + " has no argument '" + std::string(argument) + "'");
 }
+
+std::vector<NamedArgument> passed_on(const OpCall& call) {
+  std::vector<NamedArgument> arguments = call.arguments();
+  substitute(arguments, call.input_values());
+  return arguments;
+}
+
+namespace {
+
+// What a graph declares about a composite operator is believed only where its parts agree.
+void check_results(const Graph& graph, const Node& node, const std::vector<ValueId>& results) {
+  if (results.size() != node.outputs.size()) {
+    throw Error(ErrorCode::malformed_file, graph.id + ": node '" + node.name + "' (" + node.op +
+                                               ") declares " + std::to_string(node.outputs.size()) +
+                                               " results; its arguments give " +
+                                               std::to_string(results.size()));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (node.outputs[i] < 0) continue;
+    const Value& declared = graph.values.at(static_cast<std::size_t>(node.outputs[i]));
+    const Value& made = graph.values.at(static_cast<std::size_t>(results[i]));
+    if (declared.dtype == made.dtype && declared.shape == made.shape) continue;
+    throw Error(ErrorCode::malformed_file,
+                graph.id + ": node '" + node.name + "' (" + node.op + "): result '" + declared.name +
+                    "' is declared as " + std::string(name_of(declared.dtype)) + to_string(declared.shape) +
+                    "; its arguments give " + std::string(name_of(made.dtype)) + to_string(made.shape));
+  }
+}
+
+// Arguments that contradict one another show here at the latest: not every composite operator has a shape
+// rule of its own.
+std::vector<ValueId> parts_of(const Graph& graph, const Node& node, const DecomposeRule& rule,
+                              Rewriter& rewriter) {
+  const std::string place = graph.id + ": node '" + node.name + "' (" + node.op + "): ";
+  try {
+    return rule(rewriter, OpCall(graph, node));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::internal || error.code() == ErrorCode::unsupported) throw;
+    throw Error(ErrorCode::malformed_file, place + error.what());
+  } catch (const std::out_of_range&) {
+    throw Error(ErrorCode::malformed_file, place + "an argument has too few dims or elements");
+  }
+}
+
+}  // namespace
 
 void decompose(Graph& graph) {
   // Rules may write composite operators themselves; each pass takes one level. The bound guards against rules
@@ -186,13 +233,14 @@ void decompose(Graph& graph) {
       std::vector<ValueId> results;
       if (rule) {
         rewriter.begin(node);
-        results = (*rule)(rewriter, OpCall(graph, node));
+        results = parts_of(graph, node, *rule, rewriter);
       }
       if (results.empty()) {
         rewriter.nodes_.push_back(std::move(node));
         continue;
       }
       changed = true;
+      check_results(graph, node, results);
       if (results.size() == 1 && node.outputs.at(0) >= 0) {
         rewriter.inherit_name(results[0], graph.values.at(static_cast<std::size_t>(node.outputs[0])));
       }

@@ -79,5 +79,7 @@ ValueId value_of(const OpCall& call, std::string_view argument);
 std::optional<ValueId> value_of_opt(const OpCall& call, std::string_view argument);
 // The argument as it stands (a value, a number, None), to be passed on.
 Argument passed_on(const OpCall& call, std::string_view argument);
+// All arguments, for an operator that takes the same ones.
+std::vector<NamedArgument> passed_on(const OpCall& call);
 
 }  // namespace assay

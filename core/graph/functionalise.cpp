@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,16 @@
 
 namespace assay {
 namespace {
+
+// By position; only the first is written to.
+bool takes_same_arguments(const Schema& changing, const Schema& functional) {
+  if (changing.arguments.size() != functional.arguments.size()) return false;
+  for (std::size_t i = 0; i < changing.arguments.size(); ++i) {
+    const SchemaType &a = changing.arguments[i].type, &b = functional.arguments[i].type;
+    if (a.base != b.base || a.list != b.list || a.optional != b.optional) return false;
+  }
+  return true;
+}
 
 class Pass {
  public:
@@ -104,9 +115,24 @@ class Pass {
                       graph_.id, node.name, node.op));
     }
     check_no_other_view(node, self->id, at);
+    rename_arguments(node, form);
     node.op = form;
     // The result, a tensor of its own now, stands for the changed tensor from here on.
     replaced_by_[index(self->id)] = node.outputs[0];
+  }
+
+  // dropout_(self) is dropout(input): arguments correspond by position.
+  static void rename_arguments(Node& node, const std::string& form) {
+    const Schema* from = find_schema(node.op);
+    const Schema* to = find_schema(form);
+    if (from == nullptr || to == nullptr) return;
+    for (NamedArgument& given : node.arguments) {
+      for (std::size_t i = 0; i < from->arguments.size(); ++i) {
+        if (from->arguments[i].name != given.name) continue;
+        given.name = to->arguments.at(i).name;
+        break;
+      }
+    }
   }
 
   // Later uses of anything else that shares the memory would miss the change.
@@ -151,9 +177,19 @@ class Pass {
 std::string functional_form(std::string_view op) {
   const auto dot = op.find('.');
   if (dot == std::string_view::npos || dot < 2 || op[dot - 1] != '_' || op[dot - 2] == '_') return "";
+  // PyTorch names a few overloads differently.
+  static const std::map<std::string_view, std::string> kRenamed = {
+      {"aten::pow_.Scalar", "aten::pow.Tensor_Scalar"},
+      {"aten::pow_.Tensor", "aten::pow.Tensor_Tensor"},
+      {"aten::transpose_.default", "aten::transpose.int"},
+  };
   std::string form(op.substr(0, dot - 1));
   form += op.substr(dot);
-  return find_schema(form) == nullptr ? "" : form;
+  if (const auto renamed = kRenamed.find(op); renamed != kRenamed.end()) form = renamed->second;
+  const Schema* schema = find_schema(form);
+  const Schema* changing = find_schema(op);
+  if (schema == nullptr) return "";
+  return changing == nullptr || takes_same_arguments(*changing, *schema) ? form : "";
 }
 
 void functionalise(Graph& graph) {

@@ -33,7 +33,8 @@ void throw_if_unknown(const std::string& origin,
                         uses.first);
     higher_order = higher_order || op.find("higher_order::") == 0;
     const auto dot = op.find('.');
-    in_place = in_place || (dot != std::string::npos && dot > 0 && op[dot - 1] == '_');
+    in_place = in_place || (dot != std::string::npos && dot > 0 && op[dot - 1] == '_' &&
+                            !op.substr(0, dot).ends_with("__"));
   }
   std::string advice;
   if (higher_order) advice += "; control flow and other higher-order operators are not read";

@@ -1,33 +1,14 @@
 // Composite elementwise functions, fills and reductions.
 #include <numeric>
 
-#include "core/decompose/decompose.h"
+#include "core/decompose/shorthands.h"
 
 namespace assay {
 namespace {
 
-using Ids = std::vector<ValueId>;
-
-ValueId mul(Rewriter& w, ValueId a, const Argument& b) {
-  return w.emit("aten::mul.Tensor", {{"self", ValueArg{a}}, {"other", b}});
-}
-ValueId add(Rewriter& w, ValueId a, const Argument& b) {
-  return w.emit("aten::add.Tensor", {{"self", ValueArg{a}}, {"other", b}});
-}
-ValueId one(Rewriter& w, const char* op, ValueId self) { return w.emit(op, {{"self", ValueArg{self}}}); }
-
-ValueId clamp(Rewriter& w, ValueId self, const Argument& low, const Argument& high) {
-  return w.emit("aten::clamp.default", {{"self", ValueArg{self}}, {"min", low}, {"max", high}});
-}
-
-ValueId where(Rewriter& w, ValueId condition, ValueId yes, ValueId no) {
-  return w.emit("aten::where.self",
-                {{"condition", ValueArg{condition}}, {"self", ValueArg{yes}}, {"other", ValueArg{no}}});
-}
-
 Ids silu(Rewriter& w, const OpCall& call) {
   const ValueId x = value_of(call, "self");
-  return {mul(w, x, ValueArg{one(w, "aten::sigmoid.default", x)})};
+  return {mul(w, x, ValueArg{unary(w, "aten::sigmoid.default", x)})};
 }
 
 // clamp(x + 3, 0, 6) / 6
@@ -52,7 +33,7 @@ Ids relu6(Rewriter& w, const OpCall& call) {
 ValueId softplus_of(Rewriter& w, ValueId x, const Argument& beta, const Argument& threshold) {
   const ValueId scaled = mul(w, x, beta);
   const ValueId large = w.emit("aten::gt.Scalar", {{"self", ValueArg{scaled}}, {"other", threshold}});
-  const ValueId log = one(w, "aten::log1p.default", one(w, "aten::exp.default", scaled));
+  const ValueId log = unary(w, "aten::log1p.default", unary(w, "aten::exp.default", scaled));
   return where(w, large, x, w.emit("aten::div.Tensor", {{"self", ValueArg{log}}, {"other", beta}}));
 }
 
@@ -62,7 +43,7 @@ Ids softplus(Rewriter& w, const OpCall& call) {
 
 Ids mish(Rewriter& w, const OpCall& call) {
   const ValueId x = value_of(call, "self");
-  return {mul(w, x, ValueArg{one(w, "aten::tanh.default", softplus_of(w, x, int64_t{1}, int64_t{20}))})};
+  return {mul(w, x, ValueArg{unary(w, "aten::tanh.default", softplus_of(w, x, int64_t{1}, int64_t{20}))})};
 }
 
 Ids square(Rewriter& w, const OpCall& call) {
@@ -105,10 +86,7 @@ Ids add_combined(Rewriter& w, const OpCall& call, const char* op) {
       {{"self", passed_on(call, "self")}, {"other", ValueArg{part}}, {"alpha", passed_on(call, "value")}})};
 }
 
-Ids renamed(Rewriter& w, const OpCall& call, const char* op) {
-  std::vector<NamedArgument> arguments = call.arguments();
-  return {w.emit(op, std::move(arguments))};
-}
+Ids renamed(Rewriter& w, const OpCall& call, const char* op) { return {w.emit(op, passed_on(call))}; }
 
 // Over all elements: every dim is listed, since an empty list means "all" to some operators only.
 Ids reduce_all(Rewriter& w, const OpCall& call, const char* op) {
@@ -138,13 +116,8 @@ Ids triangle(Rewriter& w, const OpCall& call, const char* compare) {
   const ValueId self = value_of(call, "self");
   const Shape& shape = w.shape(self);
   const int64_t rows = shape.at(shape.size() - 2), columns = shape.back();
-  const auto numbers = [&](int64_t count) {
-    return w.emit("aten::arange.start_step",
-                  {{"start", int64_t{0}}, {"end", count}, {"dtype", DTypeArg{DType::i64}}});
-  };
-  const ValueId row = w.view(numbers(rows), {rows, 1});
-  const ValueId distance =
-      w.emit("aten::sub.Tensor", {{"self", ValueArg{numbers(columns)}}, {"other", ValueArg{row}}});
+  const ValueId row = w.view(numbers(w, rows), {rows, 1});
+  const ValueId distance = sub(w, numbers(w, columns), ValueArg{row});
   const ValueId keep = w.emit(compare, {{"self", ValueArg{distance}}, {"other", call.integer("diagonal")}});
   return {where(w, keep, self, w.scalar_like(self, int64_t{0}))};
 }

@@ -2,12 +2,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/decompose/decompose.h"
+#include "core/decompose/shorthands.h"
+#include "core/opset/shapes.h"
 
 namespace assay {
 namespace {
-
-using Ids = std::vector<ValueId>;
 
 Ids layer_norm(Rewriter& w, const OpCall& call) {
   return {
@@ -88,7 +87,7 @@ ValueId batched(Rewriter& w, ValueId x) {
 ValueId repeat_heads(Rewriter& w, ValueId x, int64_t heads) {
   const Shape shape = w.shape(x);
   const std::size_t at = shape.size() - 3;
-  if (shape[at] == heads) return x;
+  if (shape[at] == heads || shape[at] == 0 || heads % shape[at] != 0) return x;
   Shape wide = shape;
   wide.insert(wide.begin() + static_cast<int64_t>(at) + 1, heads / shape[at]);
   const ValueId apart =
@@ -105,26 +104,41 @@ ValueId causal_mask(Rewriter& w, int64_t rows, int64_t columns) {
   return w.emit("aten::tril.default", {{"self", ValueArg{all}}});
 }
 
+// With these sizes in front of the last two.
+ValueId with_batch(Rewriter& w, ValueId x, const Shape& batch) {
+  const Shape shape = w.shape(x);
+  Shape wide = batch;
+  wide.insert(wide.end(), shape.end() - 2, shape.end());
+  return shape == wide ? x : unary(w, "aten::clone.default", w.expand(x, wide));
+}
+
 // softmax(q k^T scale + mask) v; a row that may look at nothing is zero (PyTorch's _safe_softmax).
 Ids attention(Rewriter& w, const OpCall& call) {
   if (call.floating("dropout_p") != 0) return {};
-  const ValueId query = value_of(call, "query");
-  ValueId key = value_of(call, "key"), value = value_of(call, "value");
-  const Shape q = w.shape(query);
-  if (q.size() < 3) return {};
+  ValueId query = value_of(call, "query"), key = value_of(call, "key"), value = value_of(call, "value");
+  if (rank_of(w, query) < 2 || rank_of(w, key) < 2 || rank_of(w, value) < 2) return {};
   if (call.boolean("enable_gqa")) {
-    key = repeat_heads(w, key, q[q.size() - 3]);
-    value = repeat_heads(w, value, q[q.size() - 3]);
+    const Shape given = w.shape(query);
+    if (given.size() < 3 || rank_of(w, key) < 3 || rank_of(w, value) < 3) return {};
+    key = repeat_heads(w, key, given[given.size() - 3]);
+    value = repeat_heads(w, value, given[given.size() - 3]);
   }
-  const Shape k = w.shape(key);
-  if (Shape(k.begin(), k.end() - 2) != Shape(q.begin(), q.end() - 2)) return {};
+  Shape batch;
+  for (const ValueId one : {query, key, value}) {
+    const Shape& shape = w.shape(one);
+    batch = broadcast(batch, Shape(shape.begin(), shape.end() - 2), call);
+  }
+  query = with_batch(w, query, batch);
+  key = with_batch(w, key, batch);
+  value = with_batch(w, value, batch);
+  const Shape q = w.shape(query), k = w.shape(key);
   const int64_t rows = q[q.size() - 2], columns = k[k.size() - 2];
   const double scale = call.scalar_opt("scale") ? call.scalar("scale").as_double()
                                                 : 1 / std::sqrt(static_cast<double>(q.back()));
 
-  const ValueId turned = w.permute(batched(w, key), {0, 2, 1});
+  const ValueId across = w.permute(batched(w, key), {0, 2, 1});
   ValueId scores =
-      w.emit("aten::bmm.default", {{"self", ValueArg{batched(w, query)}}, {"mat2", ValueArg{turned}}});
+      w.emit("aten::bmm.default", {{"self", ValueArg{batched(w, query)}}, {"mat2", ValueArg{across}}});
   Shape full(q.begin(), q.end() - 1);
   full.push_back(columns);
   if (w.shape(scores) != full) scores = w.view(scores, full);
@@ -152,11 +166,33 @@ Ids attention(Rewriter& w, const OpCall& call) {
   }
   const ValueId product = w.emit(
       "aten::bmm.default", {{"self", ValueArg{batched(w, weights)}}, {"mat2", ValueArg{batched(w, value)}}});
-  return {w.shape(product) == call.output(0).shape ? product : w.view(product, call.output(0).shape)};
+  Shape result = batch;
+  result.insert(result.end(), {rows, w.shape(value).back()});
+  return {w.shape(product) == result ? product : w.view(product, result)};
+}
+
+// One row of a two-dimensional pooling.
+Ids max_pool1d(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  const auto pair = [&](const char* name, int64_t other) {
+    const auto given = call.integers(name, 1);
+    return given.empty() ? IntListArg{} : IntListArg{{other, given[0]}, {}};
+  };
+  const ValueId flat = w.emit("aten::unsqueeze.default", {{"self", ValueArg{self}}, {"dim", int64_t{-2}}});
+  const ValueId pooled =
+      w.emit_all("aten::max_pool2d_with_indices.default", {{"self", ValueArg{flat}},
+                                                           {"kernel_size", pair("kernel_size", 1)},
+                                                           {"stride", pair("stride", 1)},
+                                                           {"padding", pair("padding", 0)},
+                                                           {"dilation", pair("dilation", 1)},
+                                                           {"ceil_mode", passed_on(call, "ceil_mode")}})[0];
+  Shape shape = w.shape(pooled);
+  shape.erase(shape.end() - 2);
+  return {w.view(pooled, shape)};
 }
 
 Ids max_pool(Rewriter& w, const OpCall& call) {
-  return {w.emit("aten::max_pool2d_with_indices.default", call.arguments())};
+  return {w.emit("aten::max_pool2d_with_indices.default", passed_on(call))};
 }
 
 // Where every output covers equally many inputs it is an ordinary average pooling.
@@ -175,6 +211,18 @@ Ids adaptive_average(Rewriter& w, const OpCall& call) {
                  {{"self", ValueArg{self}}, {"kernel_size", kernel}, {"stride", kernel}})};
 }
 
+// One row of a two-dimensional pooling.
+Ids adaptive_average1d(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  const ValueId flat = unsqueeze(w, self, -2);
+  const ValueId pooled = w.emit(
+      "aten::adaptive_avg_pool2d.default",
+      {{"self", ValueArg{flat}}, {"output_size", IntListArg{{1, call.integers("output_size", 1)[0]}, {}}}});
+  Shape shape = w.shape(pooled);
+  shape.erase(shape.end() - 2);
+  return {w.view(pooled, shape)};
+}
+
 }  // namespace
 
 void register_layers(DecomposeTable& table) {
@@ -188,6 +236,11 @@ void register_layers(DecomposeTable& table) {
             [](Rewriter& w, const OpCall& call) { return softmax(w, call, "aten::_log_softmax.default"); });
   table.add("aten::scaled_dot_product_attention.default", attention);
   table.add("aten::max_pool2d.default", max_pool);
+  table.add("aten::max_pool1d.default", max_pool1d);
+  table.add("aten::max_pool3d.default", [](Rewriter& w, const OpCall& call) {
+    return Ids{w.emit("aten::max_pool3d_with_indices.default", passed_on(call))};
+  });
+  table.add("aten::adaptive_avg_pool1d.default", adaptive_average1d);
   table.add("aten::adaptive_avg_pool2d.default", adaptive_average);
 }
 

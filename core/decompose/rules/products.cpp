@@ -1,17 +1,11 @@
 // Composite matrix products and convolutions.
 #include <algorithm>
 
-#include "core/decompose/decompose.h"
+#include "core/decompose/shorthands.h"
 #include "core/opset/shapes.h"
 
 namespace assay {
 namespace {
-
-using Ids = std::vector<ValueId>;
-
-ValueId mm(Rewriter& w, ValueId a, ValueId b) {
-  return w.emit("aten::mm.default", {{"self", ValueArg{a}}, {"mat2", ValueArg{b}}});
-}
 
 // input [..., K], weight [N, K] (or [K]), bias [N]: input @ weight^T + bias.
 Ids linear(Rewriter& w, const OpCall& call) {
@@ -64,20 +58,6 @@ Ids matmul(Rewriter& w, const OpCall& call) {
   return {w.shape(product) == result ? product : w.view(product, result)};
 }
 
-// beta * self + alpha * batch1 @ batch2; self is not read for beta 0.
-Ids baddbmm(Rewriter& w, const OpCall& call) {
-  ValueId product =
-      w.emit("aten::bmm.default", {{"self", passed_on(call, "batch1")}, {"mat2", passed_on(call, "batch2")}});
-  const Scalar alpha = call.scalar("alpha"), beta = call.scalar("beta");
-  if (alpha.as_double() != 1)
-    product = w.emit("aten::mul.Scalar", {{"self", ValueArg{product}}, {"other", passed_on(call, "alpha")}});
-  if (beta.as_double() == 0) return {product};
-  ValueId self = value_of(call, "self");
-  if (beta.as_double() != 1)
-    self = w.emit("aten::mul.Scalar", {{"self", ValueArg{self}}, {"other", passed_on(call, "beta")}});
-  return {w.emit("aten::add.Tensor", {{"self", ValueArg{self}}, {"other", ValueArg{product}}})};
-}
-
 Ids convolution(Rewriter& w, const OpCall& call, int spatial) {
   ValueId input = value_of(call, "input");
   // Without a batch: one is added, and taken off again.
@@ -114,7 +94,90 @@ Ids convolution(Rewriter& w, const OpCall& call, int spatial) {
               {"transposed", false},
               {"output_padding", IntListArg{std::vector<int64_t>(static_cast<std::size_t>(spatial), 0), {}}},
               {"groups", passed_on(call, "groups")}});
-  return {single ? w.view(result, call.output(0).shape) : result};
+  if (!single) return {result};
+  return {w.view(result, Shape(w.shape(result).begin() + 1, w.shape(result).end()))};
+}
+
+ValueId column(Rewriter& w, ValueId vector) { return w.view(vector, {element_count(w.shape(vector)), 1}); }
+ValueId row(Rewriter& w, ValueId vector) { return w.view(vector, {1, element_count(w.shape(vector))}); }
+
+// self [m] by other [n]: [m, n]. Each element is one product, so an elementwise one is exact about it.
+ValueId outer_product(Rewriter& w, ValueId a, ValueId b) { return mul(w, column(w, a), ValueArg{row(w, b)}); }
+
+Ids outer(Rewriter& w, const OpCall& call) {
+  return {outer_product(w, value_of(call, "self"), value_of(call, "vec2"))};
+}
+
+Ids dot(Rewriter& w, const OpCall& call) {
+  const ValueId product = mm(w, row(w, value_of(call, "self")), column(w, value_of(call, "tensor")));
+  return {w.view(product, {})};
+}
+
+ValueId matrix_vector(Rewriter& w, ValueId matrix, ValueId vector) {
+  return w.view(mm(w, matrix, column(w, vector)), {w.shape(matrix).at(0)});
+}
+Ids mv(Rewriter& w, const OpCall& call) {
+  return {matrix_vector(w, value_of(call, "self"), value_of(call, "vec"))};
+}
+
+// The last dims contracted: matmul with other turned.
+Ids inner(Rewriter& w, const OpCall& call) {
+  const ValueId a = value_of(call, "self"), b = value_of(call, "other");
+  const Shape left = w.shape(a), right = w.shape(b);
+  if (left.empty() || right.empty()) return {mul(w, a, ValueArg{b})};
+  const int64_t k = left.back(), m = element_count(Shape(left.begin(), left.end() - 1)),
+                n = element_count(Shape(right.begin(), right.end() - 1));
+  const ValueId product = mm(w, w.view(a, {m, k}), turned(w, w.view(b, {n, right.back()})));
+  Shape result(left.begin(), left.end() - 1);
+  result.insert(result.end(), right.begin(), right.end() - 1);
+  return {w.view(product, result)};
+}
+
+// beta * self + alpha * product; self is not read for beta 0.
+ValueId plus_self(Rewriter& w, const OpCall& call, ValueId product) {
+  if (call.scalar("alpha").as_double() != 1)
+    product = w.emit("aten::mul.Scalar", {{"self", ValueArg{product}}, {"other", passed_on(call, "alpha")}});
+  const double beta = call.scalar("beta").as_double();
+  if (beta == 0) return product;
+  ValueId self = value_of(call, "self");
+  if (beta != 1)
+    self = w.emit("aten::mul.Scalar", {{"self", ValueArg{self}}, {"other", passed_on(call, "beta")}});
+  return add(w, self, ValueArg{product});
+}
+
+Ids baddbmm(Rewriter& w, const OpCall& call) {
+  return {plus_self(w, call,
+                    w.emit("aten::bmm.default",
+                           {{"self", passed_on(call, "batch1")}, {"mat2", passed_on(call, "batch2")}}))};
+}
+Ids addmv(Rewriter& w, const OpCall& call) {
+  return {plus_self(w, call, matrix_vector(w, value_of(call, "mat"), value_of(call, "vec")))};
+}
+Ids addr(Rewriter& w, const OpCall& call) {
+  return {plus_self(w, call, outer_product(w, value_of(call, "vec1"), value_of(call, "vec2")))};
+}
+Ids addbmm(Rewriter& w, const OpCall& call) {
+  const ValueId products =
+      w.emit("aten::bmm.default", {{"self", passed_on(call, "batch1")}, {"mat2", passed_on(call, "batch2")}});
+  return {plus_self(w, call, sum(w, products, {0}))};
+}
+
+Ids transposed_convolution(Rewriter& w, const OpCall& call, int spatial) {
+  ValueId input = value_of(call, "input");
+  const bool single = static_cast<int>(w.shape(input).size()) == spatial + 1;
+  if (single) input = unsqueeze(w, input, 0);
+  const auto list = [&](const char* name) { return IntListArg{call.integers(name, spatial), {}}; };
+  ValueId result = w.emit("aten::convolution.default", {{"input", ValueArg{input}},
+                                                        {"weight", passed_on(call, "weight")},
+                                                        {"bias", passed_on(call, "bias")},
+                                                        {"stride", list("stride")},
+                                                        {"padding", list("padding")},
+                                                        {"dilation", list("dilation")},
+                                                        {"transposed", true},
+                                                        {"output_padding", list("output_padding")},
+                                                        {"groups", passed_on(call, "groups")}});
+  if (single) result = w.view(result, Shape(w.shape(result).begin() + 1, w.shape(result).end()));
+  return {result};
 }
 
 }  // namespace
@@ -123,6 +186,18 @@ void register_products(DecomposeTable& table) {
   table.add("aten::linear.default", linear);
   table.add("aten::matmul.default", matmul);
   table.add("aten::baddbmm.default", baddbmm);
+  table.add("aten::outer.default", outer);
+  table.add("aten::dot.default", dot);
+  table.add("aten::mv.default", mv);
+  table.add("aten::inner.default", inner);
+  table.add("aten::addmv.default", addmv);
+  table.add("aten::addr.default", addr);
+  table.add("aten::addbmm.default", addbmm);
+  table.add("aten::conv3d.default", [](Rewriter& w, const OpCall& call) { return convolution(w, call, 3); });
+  table.add("aten::conv_transpose1d.default",
+            [](Rewriter& w, const OpCall& call) { return transposed_convolution(w, call, 1); });
+  table.add("aten::conv_transpose2d.input",
+            [](Rewriter& w, const OpCall& call) { return transposed_convolution(w, call, 2); });
   for (const char* op : {"aten::conv1d.default", "aten::conv1d.padding"}) {
     table.add(op, [](Rewriter& w, const OpCall& call) { return convolution(w, call, 1); });
   }

@@ -1,0 +1,180 @@
+// Composite reductions and choices.
+#include "core/decompose/shorthands.h"
+
+namespace assay {
+namespace {
+
+std::vector<int64_t> dims_of(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  const auto given = call.schema().find("dim") ? call.integers_opt("dim") : std::nullopt;
+  return given && !given->empty() ? *given : every_dim(w, self);
+}
+
+bool keeps(const OpCall& call) { return call.schema().find("keepdim") && call.boolean("keepdim"); }
+
+// var.correction over the dims that the call names; `unbiased` is a correction of 1.
+ValueId variance(Rewriter& w, const OpCall& call) {
+  Argument correction = int64_t{1};
+  if (call.schema().find("unbiased"))
+    correction = int64_t{call.boolean("unbiased") ? 1 : 0};
+  else if (!call.is_none("correction"))
+    correction = passed_on(call, "correction");
+  return w.emit("aten::var.correction", {{"self", passed_on(call, "self")},
+                                         {"dim", IntListArg{dims_of(w, call), {}}},
+                                         {"correction", correction},
+                                         {"keepdim", keeps(call)}});
+}
+
+Ids var(Rewriter& w, const OpCall& call) { return {variance(w, call)}; }
+Ids std_deviation(Rewriter& w, const OpCall& call) {
+  return {unary(w, "aten::sqrt.default", variance(w, call))};
+}
+Ids var_mean(Rewriter& w, const OpCall& call) {
+  const ValueId spread = variance(w, call);
+  return {spread, mean(w, value_of(call, "self"), dims_of(w, call), keeps(call))};
+}
+
+Ids all(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  if (w.dtype(self) == DType::u8) return {};  // the one dtype that PyTorch's all() keeps
+  const ValueId untrue = unary(w, "aten::logical_not.default", self);
+  return {unary(w, "aten::logical_not.default", unary(w, "aten::any.default", untrue))};
+}
+
+ValueId extreme(Rewriter& w, ValueId self, const char* op, const std::vector<int64_t>& dims, bool keep) {
+  return w.emit(op, {{"self", ValueArg{self}}, {"dim", IntListArg{dims, {}}}, {"keepdim", keep}});
+}
+Ids min(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  return {extreme(w, self, "aten::amin.default", every_dim(w, self), false)};
+}
+Ids aminmax(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  std::vector<int64_t> dims = every_dim(w, self);
+  if (const auto dim = call.integer_opt("dim")) dims = {*dim};
+  return {extreme(w, self, "aten::amin.default", dims, keeps(call)),
+          extreme(w, self, "aten::amax.default", dims, keeps(call))};
+}
+
+Ids count_nonzero(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  std::vector<int64_t> dims = every_dim(w, self);
+  if (const auto dim = call.integer_opt("dim")) dims = {*dim};
+  return {sum(w, w.cast(binary(w, "aten::ne.Scalar", self, int64_t{0}), DType::i64), dims)};
+}
+
+Ids nansum(Rewriter& w, const OpCall& call) {
+  ValueId self = value_of(call, "self");
+  if (!is_float(w.dtype(self)) || call.dtype_opt("dtype")) return {};
+  self = where(w, unary(w, "aten::isnan.default", self), w.scalar_like(self, int64_t{0}), self);
+  return {sum(w, self, dims_of(w, call), keeps(call))};
+}
+
+// The stable order is one of those that sort may give.
+Ids stable_sort(Rewriter& w, const OpCall& call) {
+  if (!call.is_none("stable") && call.boolean("stable")) return {};
+  return w.emit_all("aten::sort.default", {{"self", passed_on(call, "self")},
+                                           {"dim", passed_on(call, "dim")},
+                                           {"descending", passed_on(call, "descending")}});
+}
+Ids argsort(Rewriter& w, const OpCall& call) {
+  return {w.emit_all("aten::sort.default", passed_on(call)).at(1)};
+}
+
+// 1 at the class, counted along a new last dim.
+Ids one_hot(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  const int64_t classes = call.integer("num_classes");
+  if (classes < 0) return {};  // the largest index decides: a size that depends on data
+  const ValueId at =
+      binary(w, "aten::eq.Tensor", unsqueeze(w, self, rank_of(w, self)), ValueArg{numbers(w, classes)});
+  return {w.cast(at, DType::i64)};
+}
+
+Ids take_along_dim(Rewriter& w, const OpCall& call) {
+  ValueId self = value_of(call, "self"), indices = value_of(call, "indices");
+  const auto given = call.integer_opt("dim");
+  if (!given) {
+    self = w.view(self, {element_count(w.shape(self))});
+    indices = w.view(indices, {element_count(w.shape(indices))});
+  }
+  const int64_t dim = given ? normalise_dim(*given, rank_of(w, self), call) : 0;
+  // Both broadcast in every other dim.
+  Shape from = w.shape(self), to = w.shape(indices);
+  if (from.size() != to.size()) return {};
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (d == static_cast<std::size_t>(dim)) continue;
+    if (from[d] != to[d] && from[d] != 1 && to[d] != 1) return {};
+    from[d] = to[d] = from[d] == 1 ? to[d] : from[d];
+  }
+  if (from != w.shape(self)) self = w.expand(self, from);
+  if (to != w.shape(indices)) indices = w.expand(indices, to);
+  return {
+      w.emit("aten::gather.default", {{"self", ValueArg{self}}, {"dim", dim}, {"index", ValueArg{indices}}})};
+}
+
+// Rows named by `index` along dim: index_put with all of the dims before it.
+Ids index_write(Rewriter& w, const OpCall& call, bool accumulate) {
+  const ValueId self = value_of(call, "self");
+  if (rank_of(w, self) == 0) return {};
+  const int64_t dim = normalise_dim(call.integer("dim"), rank_of(w, self), call);
+  ValueId source = value_of(call, "source");
+  if (accumulate && call.scalar("alpha").as_double() != 1) source = mul(w, source, passed_on(call, "alpha"));
+  // index_put wants the indexed dim first in the values where nothing stands before it.
+  std::vector<int64_t> order = every_dim(w, self), back(order.size());
+  order.erase(order.begin() + dim);
+  order.insert(order.begin(), dim);
+  for (std::size_t d = 0; d < order.size(); ++d)
+    back[static_cast<std::size_t>(order[d])] = static_cast<int64_t>(d);
+  ValueId target = self;
+  if (dim != 0) {
+    target = w.permute(self, order);
+    source = w.permute(source, order);
+  }
+  const ValueId result =
+      w.emit("aten::index_put.default", {{"self", ValueArg{target}},
+                                         {"indices", ValueListArg{{value_of(call, "index")}}},
+                                         {"values", ValueArg{source}},
+                                         {"accumulate", accumulate}});
+  return {dim == 0 ? result : w.permute(result, back)};
+}
+
+// Rows named by `index` along dim become one number.
+Ids index_fill(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  if (rank_of(w, self) == 0 || rank_of(w, value_of(call, "index")) != 1) return {};
+  const int64_t dim = normalise_dim(call.integer("dim"), rank_of(w, self), call);
+  ValueListArg indices;
+  indices.ids.assign(static_cast<std::size_t>(dim), -1);  // None: every row of the dims before
+  indices.ids.push_back(value_of(call, "index"));
+  return {w.emit("aten::index_put.default",
+                 {{"self", ValueArg{self}},
+                  {"indices", indices},
+                  {"values", ValueArg{w.scalar_like(self, passed_on(call, "value"))}}})};
+}
+
+}  // namespace
+
+void register_reductions(DecomposeTable& table) {
+  table.add("aten::var.default", var);
+  for (const char* op : {"aten::std.default", "aten::std.dim", "aten::std.correction"})
+    table.add(op, std_deviation);
+  for (const char* op : {"aten::var_mean.default", "aten::var_mean.dim", "aten::var_mean.correction"})
+    table.add(op, var_mean);
+  table.add("aten::all.default", all);
+  table.add("aten::min.default", min);
+  table.add("aten::aminmax.default", aminmax);
+  table.add("aten::count_nonzero.default", count_nonzero);
+  table.add("aten::nansum.default", nansum);
+  table.add("aten::sort.stable", stable_sort);
+  table.add("aten::argsort.default", argsort);
+  table.add("aten::one_hot.default", one_hot);
+  table.add("aten::take_along_dim.default", take_along_dim);
+  table.add("aten::index_add.default",
+            [](Rewriter& w, const OpCall& call) { return index_write(w, call, true); });
+  table.add("aten::index_fill.int_Scalar", index_fill);
+  table.add("aten::index_copy.default",
+            [](Rewriter& w, const OpCall& call) { return index_write(w, call, false); });
+}
+
+}  // namespace assay

@@ -1,0 +1,91 @@
+// Operators that many decompositions write, one function each.
+#pragma once
+
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/decompose/decompose.h"
+
+namespace assay {
+
+using Ids = std::vector<ValueId>;
+
+inline ValueId binary(Rewriter& w, const char* op, ValueId a, const Argument& b) {
+  return w.emit(op, {{"self", ValueArg{a}}, {"other", b}});
+}
+inline ValueId mul(Rewriter& w, ValueId a, const Argument& b) { return binary(w, "aten::mul.Tensor", a, b); }
+inline ValueId add(Rewriter& w, ValueId a, const Argument& b) { return binary(w, "aten::add.Tensor", a, b); }
+inline ValueId sub(Rewriter& w, ValueId a, const Argument& b) { return binary(w, "aten::sub.Tensor", a, b); }
+inline ValueId div(Rewriter& w, ValueId a, const Argument& b) { return binary(w, "aten::div.Tensor", a, b); }
+
+inline ValueId unary(Rewriter& w, const std::string& op, ValueId self) {
+  return w.emit(op, {{"self", ValueArg{self}}});
+}
+
+inline ValueId clamp(Rewriter& w, ValueId self, const Argument& low, const Argument& high) {
+  return w.emit("aten::clamp.default", {{"self", ValueArg{self}}, {"min", low}, {"max", high}});
+}
+
+inline ValueId where(Rewriter& w, ValueId condition, ValueId yes, ValueId no) {
+  return w.emit("aten::where.self",
+                {{"condition", ValueArg{condition}}, {"self", ValueArg{yes}}, {"other", ValueArg{no}}});
+}
+
+inline int64_t rank_of(const Rewriter& w, ValueId id) { return static_cast<int64_t>(w.shape(id).size()); }
+
+// 0, 1, ... rank - 1: an empty list of dims means "all" to some operators only.
+inline std::vector<int64_t> every_dim(const Rewriter& w, ValueId id) {
+  std::vector<int64_t> dims(w.shape(id).size());
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+inline ValueId sum(Rewriter& w, ValueId self, const std::vector<int64_t>& dims, bool keep = false) {
+  return w.emit("aten::sum.dim_IntList",
+                {{"self", ValueArg{self}}, {"dim", IntListArg{dims, {}}}, {"keepdim", keep}});
+}
+inline ValueId mean(Rewriter& w, ValueId self, const std::vector<int64_t>& dims, bool keep = false) {
+  return w.emit("aten::mean.dim",
+                {{"self", ValueArg{self}}, {"dim", IntListArg{dims, {}}}, {"keepdim", keep}});
+}
+
+inline ValueId unsqueeze(Rewriter& w, ValueId self, int64_t dim) {
+  return w.emit("aten::unsqueeze.default", {{"self", ValueArg{self}}, {"dim", dim}});
+}
+
+inline ValueId slice(Rewriter& w, ValueId self, int64_t dim, int64_t start, int64_t end) {
+  return w.emit("aten::slice.Tensor",
+                {{"self", ValueArg{self}}, {"dim", dim}, {"start", start}, {"end", end}});
+}
+
+inline ValueId cat(Rewriter& w, const Ids& parts, int64_t dim) {
+  return w.emit("aten::cat.default", {{"tensors", ValueListArg{parts}}, {"dim", dim}});
+}
+
+inline ValueId mm(Rewriter& w, ValueId a, ValueId b) {
+  return w.emit("aten::mm.default", {{"self", ValueArg{a}}, {"mat2", ValueArg{b}}});
+}
+
+// 0, 1, ... count - 1.
+inline ValueId numbers(Rewriter& w, int64_t count, DType dtype = DType::i64) {
+  return w.emit("aten::arange.start_step",
+                {{"start", int64_t{0}}, {"end", count}, {"dtype", DTypeArg{dtype}}});
+}
+
+// The last two dims exchanged.
+inline ValueId turned(Rewriter& w, ValueId x) {
+  std::vector<int64_t> dims = every_dim(w, x);
+  std::swap(dims.at(dims.size() - 1), dims.at(dims.size() - 2));
+  return w.permute(x, dims);
+}
+
+// input [..., K], weight [N, K], bias [N] or none: input @ weight^T + bias (aten::linear).
+inline ValueId affine(Rewriter& w, ValueId input, ValueId weight, std::optional<ValueId> bias) {
+  return w.emit("aten::linear.default", {{"input", ValueArg{input}},
+                                         {"weight", ValueArg{weight}},
+                                         {"bias", bias ? Argument{ValueArg{*bias}} : Argument{NoneArg{}}}});
+}
+
+}  // namespace assay
