@@ -74,7 +74,10 @@ bool AccessPattern::is_dense() const {
   };
   for (std::size_t k = 0; k < rank; ++k) add(sizes[k], strides[k]);
   if (space == Space::hbm) add(partitions, partition_stride);
-  std::sort(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(n));
+  // Of at most six: a heap sort, since std::sort's large case makes g++ 12 warn of an overrun that cannot
+  // happen.
+  const auto end = dims.begin() + static_cast<std::ptrdiff_t>(n);
+  std::partial_sort(dims.begin(), end, end);
   int64_t reach = 1;  // elements that the smaller strides cover without a hole
   for (std::size_t k = 0; k < n; ++k) {
     if (dims[k].first > reach) return false;
