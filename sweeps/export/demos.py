@@ -57,6 +57,73 @@ class TransformerBlock(nn.Module):
         return self.head(x)
 
 
+class ConvNet(nn.Module):
+    """Convolutions, batch norm in evaluation, poolings, dropout and an in-place activation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(2, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+            nn.Conv2d(4, 4, 3, groups=2, padding="same"), nn.GroupNorm(2, 4), nn.Hardswish(), nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(), nn.Dropout(0.5), nn.Linear(4, 3), nn.LogSoftmax(-1),
+        )  # fmt: skip
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
+
+
+class GroupedAttention(nn.Module):
+    """RMS norm, rotary embedding and grouped-query attention, as in current language models."""
+
+    def __init__(self, hidden: int = 16, heads: int = 4) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.RMSNorm(hidden)
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key_value = nn.Linear(hidden, hidden, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, hidden = x.shape
+        size = hidden // self.heads
+        y = self.norm(x)
+        query = self.query(y).unflatten(-1, (self.heads, size)).transpose(1, 2)
+        key, value = self.key_value(y).unflatten(-1, (self.heads, size)).transpose(1, 2).chunk(2, dim=1)
+        angles = torch.outer(torch.arange(length).float(), 0.5 ** torch.arange(0, size, 2).float())
+        angles = torch.cat([angles, angles], -1)
+        query, key = (
+            t * angles.cos() + torch.cat([-t[..., size // 2 :], t[..., : size // 2]], -1) * angles.sin()
+            for t in (query, key)
+        )
+        attended = functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+        return x + attended.transpose(1, 2).reshape(batch, length, hidden)
+
+
+class Composites(nn.Module):
+    """Functions that torch.export leaves whole: losses, cells, products, choices, joins. Results in a dict, one None."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gates_of_input = nn.Linear(4, 12)
+        self.gates_of_state = nn.Linear(3, 12)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor, classes: torch.Tensor) -> dict[str, Any]:
+        mask = x > y
+        start = torch.zeros(3, 3)
+        of_input, of_state = self.gates_of_input, self.gates_of_state
+        hidden, cell = torch.lstm_cell(
+            x, (start, start), of_input.weight, of_state.weight, of_input.bias, of_state.bias
+        )
+        return {
+            "losses": (functional.cross_entropy(x, classes), functional.smooth_l1_loss(x, y)),
+            "cell": [hidden, cell],
+            "products": (torch.outer(x[0], y[1]), torch.mv(x, y[0]), torch.baddbmm(x[None], x[None] @ x.mT, y[None])),
+            "masked": torch.where(mask, x, 0.0).masked_fill(mask.all(), float("-inf")).softmax(-1),
+            "choices": (mask.any(-1), x.argmax(), x.argmax(-1), x.std(-1), functional.one_hot(classes, 4)),
+            "joined": torch.stack([x, y.roll(1, 0)], 1).flatten(1).tril(),
+            "none": None,
+        }
+
+
 class RunningTotal(nn.Module):
     """Mutates a float buffer and an integer counter."""
 
@@ -119,6 +186,8 @@ class Demo:
     inputs: Callable[[], dict[str, torch.Tensor]]
     dtype: torch.dtype = torch.float32
     dynamic: dict[str, Any] | None = None
+    # False: as torch.export.export gives it, with composite and in-place operators.
+    decomposed: bool = True
 
 
 DEMOS: dict[str, Demo] = {
@@ -126,6 +195,15 @@ DEMOS: dict[str, Demo] = {
     "mlp_bf16": Demo(Mlp, lambda: {"x": floats(3, 8).bfloat16()}, dtype=torch.bfloat16),
     "mlp_dynamic": Demo(Mlp, lambda: {"x": floats(3, 8)}, dynamic={"x": {0: torch.export.Dim("batch", min=2, max=64)}}),
     "transformer_block": Demo(TransformerBlock, lambda: {"ids": ids(2, 8, 32)}),
+    "raw_mlp": Demo(Mlp, lambda: {"x": floats(2, 3, 8)}, decomposed=False),
+    "raw_conv_net": Demo(ConvNet, lambda: {"x": floats(2, 2, 6, 6)}, decomposed=False),
+    "raw_attention": Demo(GroupedAttention, lambda: {"x": floats(1, 4, 16).cos()}, decomposed=False),
+    "raw_composites": Demo(
+        Composites,
+        lambda: {"x": floats(3, 4), "y": floats(3, 4).cos(), "classes": torch.tensor([2, 0, 3])},
+        decomposed=False,
+    ),
+    "raw_buffer_mutation": Demo(RunningTotal, lambda: {"x": floats(4, 3)}, decomposed=False),
     "buffer_mutation": Demo(RunningTotal, lambda: {"x": floats(4, 3)}),
     "input_mutation": Demo(AddsInPlace, lambda: {"x": floats(2, 3), "step": floats(2, 3).abs()}),
     "output_is_input": Demo(ReturnsInput, lambda: {"x": floats(2, 3)}),

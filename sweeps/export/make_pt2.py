@@ -29,10 +29,14 @@ def export_demo(demo: Demo, inputs: dict[str, torch.Tensor]) -> torch.export.Exp
     assign(model)
     program = torch.export.export(
         model.to(demo.dtype), (), inputs, dynamic_shapes=demo.dynamic, strict=False
-    ).run_decompositions()
+    )
+    if demo.decomposed:
+        program = program.run_decompositions()
     for node in program.graph.nodes:
         # Source links of committed files must not tell where this repository or PyTorch was.
         if trace := node.meta.get("stack_trace"):
+            if not demo.decomposed:
+                trace = "\n".join(trace.splitlines()[-2:])  # the innermost frame: these files are for operators
             node.meta["stack_trace"] = trace.replace(f"{REPOSITORY}/", "").replace(f"{SITE_PACKAGES}/", "")
     return program
 
@@ -47,7 +51,8 @@ def named_outputs(program: torch.export.ExportedProgram, values: list[torch.Tens
             named[f"input:{spec.target}"] = value
         else:
             named[str(sum(name.isdigit() for name in named))] = value
-    return named
+    # None and numbers count as outputs, but there is nothing to expect of them.
+    return {name: value for name, value in named.items() if isinstance(value, torch.Tensor)}
 
 
 def write_demo(folder: Path, name: str) -> None:
@@ -55,10 +60,13 @@ def write_demo(folder: Path, name: str) -> None:
     # Exporting a model that mutates its input may change the example; the files must hold what goes in.
     inputs = demo.inputs()
     program = export_demo(demo, demo.inputs())
-    outputs = interpreter.run(program, inputs, widened=True)
+    # Composite operators may hide casts, and in-place ones change what they read: the widened values are those
+    # of the decomposed graph.
+    functional = program if demo.decomposed else program.run_decompositions()
+    outputs = interpreter.run(functional, inputs, widened=True)
     torch.export.save(program, folder / f"{name}.pt2")
     write(folder / f"{name}.in.safetensors", inputs)
-    write(folder / f"{name}.out.safetensors", named_outputs(program, outputs))
+    write(folder / f"{name}.out.safetensors", named_outputs(functional, outputs))
 
 
 def main() -> None:
