@@ -1,10 +1,13 @@
 // Cases from a catalogue table (sweeps/catalogue/architectures.csv).
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <set>
 
 #include "core/error.h"
 #include "core/io/model.h"
 #include "core/io/safetensors.h"
+#include "core/philox.h"
 #include "sweeps/csv.h"
 #include "sweeps/sources.h"
 
@@ -25,6 +28,18 @@ std::string inside(const fs::path& folder, const std::string& relative, const st
   return (folder / path).string();
 }
 
+// Drawn weights follow from names and recipes, constants are stored: what counts is what they came to.
+std::string key_of(const std::map<std::string, Tensor>& weights) {
+  std::string key = "weights";
+  for (const auto& [name, tensor] : weights) {
+    const Tensor packed = tensor.contiguous();
+    const std::string_view bytes(reinterpret_cast<const char*>(packed.data()), packed.bytes());
+    key += fmt::format(" {}:{}{}:{:016x}", name, name_of(packed.dtype()), to_string(packed.shape()),
+                       fnv1a64(bytes));
+  }
+  return fmt::format("{:016x}{:016x}", fnv1a64(key), fnv1a64(key + " again"));
+}
+
 Case catalogue_case(const CsvRow& row, const fs::path& folder, const std::string& place) {
   Case c;
   c.id = "models/" + row.at("id");
@@ -36,10 +51,10 @@ Case catalogue_case(const CsvRow& row, const fs::path& folder, const std::string
     c.graph = std::make_shared<const Graph>(std::move(model.graph));
     c.inputs = std::move(model.inputs);
     c.load_weights = [file = c.file] { return read_model(file).weights; };
+    c.weights_key = key_of(model.weights);
     if (!row.at("golden").empty()) c.golden = inside(folder, row.at("golden"), place);
   } catch (const Error& error) {
-    c.graph_error = error.what();
-    c.unsupported_file = error.code() == ErrorCode::unsupported;
+    set_graph_error(c, error);
   }
   return c;
 }

@@ -43,6 +43,23 @@ std::vector<std::string> user_inputs(const Graph& graph) {
   return names;
 }
 
+// safetensors has no complex dtypes: a complex input is a real view whose last dim of 2 holds re and im.
+void join_complex_inputs(const Graph& graph, TensorFile& file) {
+  for (const GraphInput& input : graph.inputs) {
+    if (input.kind != InputKind::user || input.value < 0) continue;
+    const DType wanted = graph.values.at(static_cast<std::size_t>(input.value)).dtype;
+    const auto found = file.tensors.find(input.target);
+    if (!is_complex(wanted) || found == file.tensors.end()) continue;
+    const Tensor parts = found->second.contiguous();
+    const bool pairs = !parts.shape().empty() && parts.shape().back() == 2;
+    if (!pairs || is_complex(parts.dtype()) || 2 * size_of(parts.dtype()) != size_of(wanted) ||
+        is_integral(parts.dtype()))
+      continue;
+    found->second = Tensor::from_bytes(wanted, Shape(parts.shape().begin(), parts.shape().end() - 1),
+                                       parts.data(), parts.bytes());
+  }
+}
+
 // Given inputs must be exactly the graph's user inputs, by name, dtype and (for plain sizes) shape.
 void check_inputs(const Graph& graph, const TensorFile& file, const std::string& path) {
   const auto names = user_inputs(graph);
@@ -71,7 +88,8 @@ void check_inputs(const Graph& graph, const TensorFile& file, const std::string&
       throw Error(ErrorCode::malformed_file,
                   path + ": input '" + input.target + "' is " + std::string(name_of(tensor.dtype())) +
                       to_string(tensor.shape()) + "; the graph wants " + std::string(name_of(value.dtype)) +
-                      to_string(value.shape) + (graph.has_symbols() ? " (-1: any size)" : ""));
+                      to_string(value.shape) + (graph.has_symbols() ? " (-1: any size)" : "") +
+                      (is_complex(value.dtype) ? ", as a real view with a last dim of 2" : ""));
     }
   }
 }
@@ -127,8 +145,9 @@ std::shared_ptr<const Graph> runnable(Model& model, const std::optional<TensorFi
   if (graph.has_symbols()) {
     if (!inputs) {
       throw Error(ErrorCode::unsupported,
-                  model.origin + ": the graph has symbolic sizes; give their values by adding "
-                                 "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
+                  model.origin +
+                      ": the graph has symbolic sizes; give their values by adding "
+                      "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
     }
     std::map<std::string, TensorMeta> metas;
     for (const auto& [name, tensor] : inputs->tensors) metas[name] = {tensor.dtype(), tensor.shape()};
@@ -149,6 +168,7 @@ Case read_model_file(const std::string& path, const std::optional<std::string>& 
   std::optional<TensorFile> given;
   if (inputs_path) {
     given = read_safetensors(*inputs_path);
+    join_complex_inputs(model.graph, *given);
     check_inputs(model.graph, *given, *inputs_path);
   }
 
@@ -191,8 +211,7 @@ std::vector<Case> read_model_folder(const std::string& folder) {
     try {
       c = read_model_file(file);
     } catch (const Error& error) {
-      c.graph_error = error.what();
-      c.unsupported_file = error.code() == ErrorCode::unsupported;
+      set_graph_error(c, error);
       c.suite = "check";
       c.file = file;
     }
