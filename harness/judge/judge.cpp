@@ -179,7 +179,7 @@ void Judge::State::judge_end_to_end(const RunResult& run,
     const Tensor& got = run.outputs[plan.number];
     const ExpectedOutput* file = expected[plan.number] ? &*expected[plan.number] : nullptr;
     centres.push_back(&output.centre);
-    if (is_filled_with_one_byte(got) && !is_filled_with_one_byte(output.centre.rounded())) {
+    if (is_unwritten(got, output.centre)) {
       raise(verdict, {Status::vacuous,
                       "stale_output",
                       fmt::format("output {} was not written: all its bytes are equal", plan.key),

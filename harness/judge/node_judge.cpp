@@ -252,7 +252,7 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
   if (!complete) return verdict;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (output_names.at(i).empty()) continue;
-    if (is_filled_with_one_byte(got[i]) && !is_filled_with_one_byte(outputs_[i].value.rounded())) {
+    if (is_unwritten(got[i], outputs_[i].value)) {
       set_finding(verdict, Status::vacuous, "stale_output",
                   fmt::format("output {} was not written: all its bytes are equal", output_names[i]));
       return verdict;

@@ -25,6 +25,15 @@ bool is_filled_with_one_byte(const Tensor& tensor) {
   return packed.bytes() >= kFewBytes;
 }
 
+bool is_unwritten(const Tensor& got, const reference::Wide& want) {
+  if (!is_filled_with_one_byte(got) || is_filled_with_one_byte(want.rounded())) return false;
+  if (is_integral(got.dtype())) return true;
+  const auto nan = [](double v) { return std::isnan(v); };
+  const std::vector<double> values = got.to_doubles();
+  return !(std::all_of(want.real.begin(), want.real.end(), nan) &&
+           std::all_of(values.begin(), values.end(), nan));
+}
+
 int64_t count_filled_elements(const Tensor& tensor) {
   const std::size_t size = size_of(tensor.dtype());
   if (size < 2 || tensor.count() == 0) return 0;

@@ -18,6 +18,11 @@ namespace assay {
 // and 1 are values).
 bool is_filled_with_one_byte(const Tensor& tensor);
 
+// `got` looks like a buffer that was not written, and `want` does not look the same. Where every wanted float
+// is NaN, NaNs of all ones are a right answer (PyTorch's vectorised softmax gives them); workers that fill
+// buffers tell those from untouched ones by a second run over another byte value.
+bool is_unwritten(const Tensor& got, const reference::Wide& want);
+
 // Elements whose bytes are all equal, not 0 and not those of a whole result: for the message when a part was
 // not written.
 int64_t count_filled_elements(const Tensor& tensor);

@@ -30,6 +30,14 @@ TEST(Stale, OneByteValueAllOver) {
   EXPECT_FALSE(is_filled_with_one_byte(Tensor(DType::f32, {0})));
 }
 
+TEST(Stale, NanOfAllOnesIsRightWhereNanIsWanted) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor ones = filled(DType::f32, 4, 0xff);
+  EXPECT_FALSE(is_unwritten(ones, wide({nan, nan, nan, nan})));
+  EXPECT_TRUE(is_unwritten(ones, wide({nan, nan, 1, nan})));
+  EXPECT_TRUE(is_unwritten(filled(DType::f32, 4, 0xc7), wide({nan, nan, nan, nan}))) << "a number, not NaN";
+}
+
 TEST(Stale, CountsElementsOfAPartialResult) {
   std::vector<double> values(8, 1.5);
   Tensor tensor = Tensor::from_doubles(DType::f32, {8}, values);
