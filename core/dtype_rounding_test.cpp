@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include "core/dtype.h"
 #include "core/error.h"
-#include "gtest/gtest.h"
 
 namespace assay {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include "assay/backend.h"
 #include "core/error.h"
-#include "gtest/gtest.h"
 
 namespace assay {
 namespace {

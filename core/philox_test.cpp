@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include <gtest/gtest.h>
 #include "core/error.h"
-#include "gtest/gtest.h"
 
 namespace assay {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include <gtest/gtest.h>
 #include "core/error.h"
-#include "gtest/gtest.h"
 
 namespace assay {
 namespace {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include "core/error.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace assay {
 namespace {
