@@ -2,12 +2,11 @@
 
 #include <csv.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "core/error.h"
+#include "core/io/file.h"
 
 namespace assay::sweeps {
 namespace {
@@ -53,6 +52,8 @@ const std::string& CsvRow::at(std::string_view column) const {
 
 std::vector<CsvRow> parse_csv(std::string_view text, const std::string& origin,
                               const std::vector<std::string>& required_columns) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write one
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const auto lines = split(text, origin);
   if (lines.empty()) throw Error(ErrorCode::malformed_file, origin + ": empty; a header line was expected");
   const auto& header = lines.front();
@@ -79,12 +80,7 @@ std::vector<CsvRow> parse_csv(std::string_view text, const std::string& origin,
 }
 
 std::vector<CsvRow> read_csv(const std::string& path, const std::vector<std::string>& required_columns) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::io, path + ": cannot be opened; expected a CSV catalogue");
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) throw Error(ErrorCode::io, path + ": cannot be read");
-  return parse_csv(text.str(), path, required_columns);
+  return parse_csv(read_file(path), path, required_columns);
 }
 
 }  // namespace assay::sweeps
