@@ -101,7 +101,7 @@ TEST_F(Flags, WithoutFallbackTheDeviceMustDoItAll) {
   const ValueId x = builder.input("x", DType::f32, {8, 8});
   const ValueId relu = builder.call("aten::relu.default", {{"self", ValueArg{x}}});
   const ValueId wide = builder.call("aten::_to_copy.default",
-                                    {{"self", ValueArg{relu}}, {"dtype", ScalarTypeArg{DType::f64}}});
+                                    {{"self", ValueArg{relu}}, {"dtype", DTypeArg{DType::f64}}});
   builder.output(builder.call("aten::exp.default", {{"self", ValueArg{wide}}}));
   write("mixed.pt2", pt2_of(graph_to_json(builder.build())));
 
