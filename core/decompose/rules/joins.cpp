@@ -102,6 +102,24 @@ Ids pixel_unshuffle(Rewriter& w, const OpCall& call) {
   return {w.view(mixed, result)};
 }
 
+// [..., C r r, H, W] -> [..., C, H r, W r]
+Ids pixel_shuffle(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  const Shape shape = w.shape(self);
+  const int64_t r = call.integer("upscale_factor");
+  if (shape.size() < 3 || r < 1 || r > (int64_t{1} << 20)) return {};
+  const std::size_t c = shape.size() - 3;
+  if (shape[c] % (r * r) != 0) return {};
+  const Shape outer(shape.begin(), shape.begin() + static_cast<int64_t>(c));
+  const int64_t count = element_count(outer), channels = shape[c] / (r * r), h = shape[c + 1],
+                width = shape[c + 2];
+  const ValueId apart = w.view(self, {count, channels, r, r, h, width});
+  const ValueId mixed = unary(w, "aten::clone.default", w.permute(apart, {0, 1, 4, 2, 5, 3}));
+  Shape result = outer;
+  result.insert(result.end(), {channels, h * r, width * r});
+  return {w.view(mixed, result)};
+}
+
 // [N, g C / g, ...]: groups and their members exchanged.
 Ids channel_shuffle(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
@@ -132,6 +150,7 @@ void register_joins(DecomposeTable& table) {
   table.add("aten::roll.default", roll);
   table.add("aten::tensor_split.sections", tensor_split);
   table.add("aten::broadcast_tensors.default", broadcast_tensors);
+  table.add("aten::pixel_shuffle.default", pixel_shuffle);
   table.add("aten::pixel_unshuffle.default", pixel_unshuffle);
   table.add("aten::channel_shuffle.default", channel_shuffle);
 }

@@ -1,5 +1,6 @@
 // Composite reductions and choices.
 #include "core/decompose/shorthands.h"
+#include "core/opset/shapes.h"
 
 namespace assay {
 namespace {
@@ -113,6 +114,37 @@ Ids take_along_dim(Rewriter& w, const OpCall& call) {
       w.emit("aten::gather.default", {{"self", ValueArg{self}}, {"dim", dim}, {"index", ValueArg{indices}}})};
 }
 
+// m + log(sum(exp(x - m))), m the maximum, or 0 where that is infinite.
+Ids logsumexp(Rewriter& w, const OpCall& call) {
+  ValueId self = value_of(call, "self");
+  if (!is_float(w.dtype(self))) self = w.cast(self, DType::f32);
+  const std::vector<int64_t> dims = dims_of(w, call);
+  ValueId most = extreme(w, self, "aten::amax.default", dims, true);
+  most = where(w, unary(w, "aten::isinf.default", most), w.scalar_like(most, int64_t{0}), most);
+  const ValueId powers = unary(w, "aten::exp.default", sub(w, self, ValueArg{most}));
+  const ValueId log = unary(w, "aten::log.default", sum(w, powers, dims, keeps(call)));
+  if (!keeps(call)) most = w.view(most, w.shape(log));
+  return {add(w, log, ValueArg{most})};
+}
+
+// sum of x / max(|x|, eps) * y / max(|y|, eps) along dim, both spread over each other first.
+Ids cosine_similarity(Rewriter& w, const OpCall& call) {
+  ValueId x = value_of(call, "x1"), y = value_of(call, "x2");
+  const Shape shape = broadcast(w.shape(x), w.shape(y), call);
+  if (w.dtype(x) != w.dtype(y) || !is_float(w.dtype(x)) || shape.empty()) return {};
+  const int64_t dim = normalise_dim(call.integer("dim"), static_cast<int64_t>(shape.size()), call);
+  const auto unit = [&](ValueId v) {
+    if (w.shape(v) != shape) v = w.expand(v, shape);
+    const ValueId length = w.emit(
+        "aten::linalg_vector_norm.default",
+        {{"self", ValueArg{v}}, {"ord", int64_t{2}}, {"dim", IntListArg{{dim}, {}}}, {"keepdim", true}});
+    return div(w, v, ValueArg{clamp(w, length, call.floating("eps"), NoneArg{})});
+  };
+  x = unit(x);
+  y = unit(y);
+  return {sum(w, mul(w, x, ValueArg{y}), {dim})};
+}
+
 // Rows named by `index` along dim: index_put with all of the dims before it.
 Ids index_write(Rewriter& w, const OpCall& call, bool accumulate) {
   const ValueId self = value_of(call, "self");
@@ -165,6 +197,8 @@ void register_reductions(DecomposeTable& table) {
   table.add("aten::min.default", min);
   table.add("aten::aminmax.default", aminmax);
   table.add("aten::count_nonzero.default", count_nonzero);
+  table.add("aten::logsumexp.default", logsumexp);
+  table.add("aten::cosine_similarity.default", cosine_similarity);
   table.add("aten::nansum.default", nansum);
   table.add("aten::sort.stable", stable_sort);
   table.add("aten::argsort.default", argsort);
