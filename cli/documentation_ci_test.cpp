@@ -136,7 +136,7 @@ TEST_F(Documentation, EveryStatusAndReasonIsDescribed) {
   text << file.rdbuf();
   for (int i = 0; i <= static_cast<int>(Status::infrastructure_error); ++i) {
     const std::string name(name_of(static_cast<Status>(i)));
-    EXPECT_THAT(text.str(), HasSubstr("| `" + name + "` |"));
+    EXPECT_THAT(text.str(), HasSubstr("`" + name + "`"));
   }
   for (const auto& [reason, meaning] : all_reasons()) {
     EXPECT_THAT(text.str(), HasSubstr("| `" + reason + "` | " + meaning + " |"));

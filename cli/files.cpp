@@ -28,4 +28,16 @@ void write_file(const std::string& path, std::string_view text) {
   if (problem) throw Error(ErrorCode::io, path + ": cannot be written: " + problem.message());
 }
 
+void require_input(const std::string& path, const std::string& expected) {
+  std::error_code problem;
+  const auto status = std::filesystem::status(path, problem);
+  if (!std::filesystem::exists(status)) {
+    throw Error(ErrorCode::io, path + ": does not exist; expected " + expected);
+  }
+  if (!std::filesystem::is_directory(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_fifo(status)) {
+    throw Error(ErrorCode::io, path + ": is a device or socket; expected " + expected);
+  }
+}
+
 }  // namespace assay::cli

@@ -10,4 +10,7 @@ namespace assay::cli {
 // the path.
 void write_file(const std::string& path, std::string_view text);
 
+// Throws Error{io} unless `path` is a folder, a file or a pipe: devices never end.
+void require_input(const std::string& path, const std::string& expected);
+
 }  // namespace assay::cli

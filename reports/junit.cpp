@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "harness/record/utf8.h"
 #include "reports/text.h"
 
 namespace assay::reports {
@@ -19,7 +20,8 @@ std::string message_of(const Record& record) {
 
 }  // namespace
 
-std::string xml_escape(std::string_view text) {
+std::string xml_escape(std::string_view raw) {
+  const std::string text = valid_utf8(raw);
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -36,6 +36,8 @@ std::string markdown_cell(const std::string& text) {
     if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '[' || c == ']') out += '\\';
     if (c == '<') {
       out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
     } else if (c == '\n' || c == '\r') {
       out += ' ';
     } else {

@@ -17,6 +17,6 @@ std::string csv(const std::vector<RunFolder>& runs);
 // Totals, failures and fallbacks as tables, for a pull request's comment.
 std::string markdown(const std::vector<RunFolder>& runs);
 
-std::string xml_escape(std::string_view text);  // drops characters that XML 1.0 cannot hold
+std::string xml_escape(std::string_view text);  // drops what XML 1.0 cannot hold
 
 }  // namespace assay::reports

@@ -1,10 +1,12 @@
 // assay abi-test: does a plug-in keep the ABI?
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "cli/run_flags.h"
 #include "cli/verb.h"
+#include "core/error.h"
 #include "harness/worker/abi_test.h"
 
 namespace assay::cli {
@@ -17,7 +19,12 @@ struct AbiTestFlags {
 
 int abi_test(const AbiTestFlags& flags) {
   int passed = 0, failed = 0;
-  for (const AbiCheck& check : run_abi_test(flags.plugin, flags.timeout_s)) {
+  if (!std::filesystem::is_regular_file(flags.plugin)) {
+    throw Error(ErrorCode::io, flags.plugin + ": no such file; expected a plug-in (.so)");
+  }
+  // Without a slash in it, the loader would search the system's folders.
+  const std::string plugin = std::filesystem::absolute(flags.plugin).string();
+  for (const AbiCheck& check : run_abi_test(plugin, flags.timeout_s)) {
     ++(check.passed ? passed : failed);
     std::printf("%s  %s: %s\n", check.passed ? "pass" : "FAIL", check.name.c_str(),
                 check.description.c_str());

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/execute.h"
+#include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
 #include "core/error.h"
@@ -26,9 +27,7 @@ std::vector<Case> cases_of(const CheckFlags& flags) {
   std::vector<Case> cases;
   const bool companions = !flags.inputs.empty() || !flags.expect.empty();
   for (const std::string& path : flags.paths) {
-    if (!std::filesystem::exists(path)) {
-      throw Error(ErrorCode::io, path + ": does not exist; expected a .pt2 file or a folder of them");
-    }
+    require_input(path, "a .pt2 file or a folder of them");
     if (std::filesystem::is_directory(path)) {
       if (companions) {
         throw Error(ErrorCode::invalid_argument,

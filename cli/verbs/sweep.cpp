@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/execute.h"
+#include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
 #include "core/error.h"
@@ -18,10 +19,7 @@ sweeps::Source source_of(const std::string& what) {
                                             ": generated configurations are not built in this version; "
                                             "give a catalogue (.csv) or a folder of .pt2 files");
   }
-  if (!std::filesystem::exists(what)) {
-    throw Error(ErrorCode::io,
-                what + ": does not exist; expected a catalogue (.csv) or a folder of .pt2 files");
-  }
+  require_input(what, "a catalogue (.csv) or a folder of .pt2 files");
   if (std::filesystem::is_directory(what)) return {sweeps::read_model_folder(what), {}};
   if (what.ends_with(".jsonl")) {
     throw Error(ErrorCode::unsupported,

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/philox.h"
+#include "harness/record/utf8.h"
 
 namespace assay {
 namespace {
@@ -57,6 +58,8 @@ std::vector<PlannedCase> make_plan(std::vector<Case> cases, const RunOptions& op
   std::set<std::string> ids;
   std::map<std::string, std::string> first_with;
   for (Case& given : cases) {
+    // Records hold valid UTF-8 only; --resume and --filter meet the id as it was written.
+    given.id = valid_utf8(given.id);
     if (!ids.insert(given.id).second) {
       throw Error(ErrorCode::invalid_argument, fmt::format("two cases have the id \"{}\"", given.id));
     }
