@@ -186,6 +186,10 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   if (!verdict) return std::nullopt;
 
   set(record, verdict->status, verdict->reason, verdict->detail);
+  // A graph without nodes asks for no computation, and gets none: only there can the null backend be right.
+  if (worker_.spec().is_null && is_pass(verdict->status)) {
+    set(record, Status::vacuous, "nothing_ran_on_device", "the null backend computes nothing");
+  }
   record.margin = verdict->margin;
   for (const auto& [name, gate] : verdict->gates) record.gates[name] = gate;
   record.worst = std::move(verdict->worst);

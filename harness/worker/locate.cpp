@@ -78,7 +78,8 @@ BackendSpec parse_backend(const std::string& text) {
     spec.path = find_plugin(name);
     spec.target = target;
     spec.is_reference = name == "reference";
-    spec.is_ours = name != "null";
+    spec.is_null = name == "null";
+    spec.is_ours = !spec.is_null;
     return spec;
   }
   if (name == "torch") {

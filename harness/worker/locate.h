@@ -25,6 +25,7 @@ struct BackendSpec {
   std::string path;    // plug-in
   std::string target;  // after ':'; torch: the device
   bool is_reference = false;
+  bool is_null = false;  // computes nothing
   bool is_ours = false;  // refuses bad input with the sentences of core/opset/shapes.h
 };
 // Throws Error{invalid_argument} for a name that is none and a path that does not exist.
