@@ -199,7 +199,8 @@ std::vector<Case> read_model_folder(const std::string& folder) {
   std::vector<std::string> files;
   for (fs::recursive_directory_iterator it(folder, problem), end; !problem && it != end;
        it.increment(problem)) {
-    if (it->path().extension() == ".pt2" && it->is_regular_file(problem)) files.push_back(it->path().string());
+    if (it->path().extension() == ".pt2" && it->is_regular_file(problem))
+      files.push_back(it->path().string());
   }
   if (problem) throw Error(ErrorCode::io, folder + ": cannot be read: " + problem.message());
   std::sort(files.begin(), files.end());
