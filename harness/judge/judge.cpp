@@ -166,6 +166,9 @@ void Judge::State::judge_end_to_end(const RunResult& run,
   replay_request.seed = fnv1a64(fmt::format("{}#{}", request.case_id, request.seed));
   replay_request.witness = request.backend_is_reference || uses_dtype(graph, DType::f64);
   replay_request.expected = !request.expected.empty();
+  for (const std::optional<ExpectedOutput>& file : expected) {
+    replay_request.file_outputs.push_back(file && file->positions.empty() ? &file->value : nullptr);
+  }
   replay_request.device = run.nodes.empty() ? nullptr : &run.nodes;
   const Replay replayed = replay(replay_request);
 

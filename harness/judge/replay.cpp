@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "harness/judge/decisions.h"
 #include "harness/judge/node_rules.h"
+#include "harness/judge/selection.h"
 
 namespace assay {
 namespace {
@@ -79,6 +81,7 @@ class Replayer {
         output.rounding = spread->rounding;
         output.zero_sign = spread->zero_sign;
       }
+      output.file_ties = file_ties_.contains(id);
     }
     if (request_.witness && result_.followed == 0) use_witness();
     explore(centres);
@@ -147,7 +150,10 @@ class Replayer {
       if (follow_device_selection(call, spread, *device, centre)) {
         ++result_.followed;
         followed_[node] = centre;
-        if (request_.expected) remember_differences(node, centre, own);
+        if (request_.expected) {
+          remember_differences(node, centre, own);
+          compare_file_choice(call, spread, centre);
+        }
         return {};
       }
     }
@@ -180,6 +186,23 @@ class Replayer {
                              ? alternative.real
                              : static_cast<double>(alternative.integer);
     if (!same(chosen, other)) open_.push_back({node, alternative, chosen, settled});
+  }
+
+  // Among equal elements the writer of the file may have chosen others than the device; that choice must be
+  // as good as the device's, to the bit.
+  void compare_file_choice(const OpCall& call, const SpreadInputs& spread, const std::vector<Wide>& centre) {
+    const auto o = static_cast<std::size_t>(index_output(call));
+    const ValueId id = call.output_values().at(o);
+    for (std::size_t i = 0; id >= 0 && i < request_.file_outputs.size(); ++i) {
+      const Wide* file = request_.file_outputs[i];
+      if (file == nullptr || graph_.outputs[i].value != id || file->meta.shape != centre[o].meta.shape)
+        continue;
+      std::vector<Tensor> choice(o + 1);
+      choice[o] = file->rounded();
+      const Wide& input = *spread.centre[static_cast<std::size_t>(call.tensor("self"))];
+      if (judge_selection(call, input, centre, choice, Slack{}, CompareRule{}, false).ok)
+        file_ties_.insert(id);
+    }
   }
 
   // What fp64 itself would have chosen is an alternative to the device's choice.
@@ -331,6 +354,7 @@ class Replayer {
   std::map<ValueId, Spread> spreads_;
   std::vector<OpenDecision> open_;
   std::map<int, std::vector<Wide>> followed_;  // outputs of nodes at which the device's decision was taken
+  std::set<ValueId> file_ties_;                // outputs whose file holds another choice among equals
   Replay result_;
 };
 

@@ -31,6 +31,8 @@ struct ReplayRequest {
   bool witness =
       false;  // the centre comes from float128 where a kernel exists (f64 graphs, the reference itself)
   bool expected = false;  // outputs are compared with a file: mark those behind settled decisions too
+  // What the file says, parallel to graph.outputs; null where it says nothing or holds a slice only.
+  std::vector<const reference::Wide*> file_outputs;
   const std::vector<NodeOutcome>* device = nullptr;  // free-pass outputs of decisions; null in compile mode
 };
 
@@ -40,6 +42,8 @@ struct ReplayedOutput {
   std::vector<reference::Wide> replays;  // kReplays, or empty: all equal the centre
   bool rounding = false;                 // a rounding point is among its ancestors
   bool zero_sign = true;                 // the sign of a zero is defined by every ancestor
+  // The file holds other indices of a selection than the device, of equal values: any of them is right.
+  bool file_ties = false;
   // By number (complex: parts); empty: none.
   std::vector<bool>
       undetermined;  // behind a decision that the spread leaves open and the device did not show
