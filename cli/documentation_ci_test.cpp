@@ -76,7 +76,8 @@ class Documentation : public ProgramTest {
 
 TEST_F(Documentation, CommandsWork) {
   make_what_documents_name();
-  const std::string torch = shell("python3 -c 'import torch'").status == 0 ? "" : "PyTorch is not installed";
+  const std::string torch =
+      shell("${ASSAY_PYTHON:-python3} -c 'import torch'").status == 0 ? "" : "PyTorch is not installed";
   int run = 0;
   std::string skipped;
   for (const Command& command : documented_commands()) {
@@ -90,7 +91,7 @@ TEST_F(Documentation, CommandsWork) {
       continue;
     }
     std::string line =
-        std::regex_replace(command.line, std::regex("build/release/bin"), std::string(binary_folder()));
+        std::regex_replace(command.line, std::regex("build/release/"), std::string(ASSAY_BINARY_DIR "/"));
     line = "PATH=" + std::string(binary_folder()) + ":$PATH; " + line;
     const ProgramResult r = shell(line);
     EXPECT_EQ(r.status, 0) << command.file << ": " << command.line << "\n" << r;

@@ -159,7 +159,7 @@ TEST_F(ExitStatus, ABackendThatIsNotInstalledSkips) {
   // A Python that has no torch: everything is skipped, and nothing passed.
   write("empty/python3", "#!/bin/sh\nexec /usr/bin/python3 -S -E -s \"$@\"\n");
   std::filesystem::permissions(path("empty/python3"), std::filesystem::perms::owner_all);
-  const ProgramResult r = shell("PATH=" + path("empty") + ":$PATH PYTHONPATH= " + assay_program() +
+  const ProgramResult r = shell("ASSAY_PYTHON=" + path("empty/python3") + " PYTHONPATH= " + assay_program() +
                                 " run --backend torch:cpu --filter '" + kRelu + "' --out o");
   EXPECT_EQ(r.status, 3) << r;
   EXPECT_EQ(r.last_line(), "0 passed, 0 failed, 16 skipped");
