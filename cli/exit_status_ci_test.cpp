@@ -11,7 +11,6 @@
 namespace assay::cli {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;

@@ -130,11 +130,9 @@ TEST_F(Processes, AKilledRunResumesToTheSameRecords) {
 // Models have nodes, too: details of nodes and records stay together.
 TEST_F(Processes, AKilledSweepResumesToTheSameRecordsAndNodes) {
   const auto sweep = [&](const std::string& out, bool resume) {
-    std::vector<std::string> arguments{"sweep",     ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv",
-                                       "--backend", "reference",
-                                       "--filter",  "*bert*",
-                                       "--nodes",   "all",
-                                       "--out",     out};
+    const std::string catalogue = ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv";
+    std::vector<std::string> arguments{"sweep",  catalogue, "--backend", "reference", "--filter",
+                                       "*bert*", "--nodes", "all",       "--out",     out};
     if (resume) arguments.push_back("--resume");
     return command(arguments);
   };

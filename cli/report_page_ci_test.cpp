@@ -22,7 +22,7 @@ class ReportPage : public ProgramTest {
   }
   // The DOM after scripts ran, and what the browser's console said.
   ProgramResult open(const std::string& page) const {
-    const ProgramResult r =
+    ProgramResult r =
         shell("HOME=" + path("home") + " timeout 90 " + browser_ +
               " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr"
               " --user-data-dir=" +

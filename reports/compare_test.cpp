@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 constexpr const char* kToday = "2026-06-15";
 
-Comparison compare(std::vector<Record> base, std::vector<Record> current, std::vector<Waiver> waivers = {}) {
+Comparison compare(std::vector<Record> base, std::vector<Record> current,
+                   const std::vector<Waiver>& waivers = {}) {
   return compare_runs(run_of(std::move(base)), run_of(std::move(current)), waivers, kToday);
 }
 Waiver waiver(const std::string& cases, const std::string& expires = "2026-06-15") {
