@@ -1,13 +1,12 @@
 #include "reports/run_folder.h"
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "core/io/file.h"
 
 namespace assay::reports {
 namespace {
@@ -15,19 +14,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::io, path.string() + ": cannot be opened");
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) throw Error(ErrorCode::io, path.string() + ": cannot be read");
-  return text.str();
-}
-
 // Calls `line` for each complete line; returns whether the last one was torn (no newline, or cut JSON).
 bool for_each_line(const fs::path& path,
                    const std::function<void(std::string_view, const std::string&)>& line) {
-  const std::string text = slurp(path);
+  const std::string text = read_file(path.string());
   std::size_t begin = 0;
   int64_t number = 0;
   while (begin < text.size()) {
@@ -53,7 +43,7 @@ void read_run_json(const fs::path& path, RunFolder& run) {
     run.run_json = "{}";
     return;
   }
-  run.run_json = slurp(path);
+  run.run_json = read_file(path.string());
   check_json_text(run.run_json, path.string());
   const json object = json::parse(run.run_json, nullptr, false);
   if (!object.is_object()) throw Error(ErrorCode::malformed_file, path.string() + ": expected a JSON object");

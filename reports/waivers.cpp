@@ -3,13 +3,12 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/contract/contract.h"
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "core/io/file.h"
 
 namespace assay::reports {
 namespace {
@@ -80,13 +79,7 @@ std::vector<Waiver> parse_waivers(std::string_view text, const std::string& orig
   return waivers;
 }
 
-std::vector<Waiver> read_waivers(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::io, path + ": cannot be opened; expected a waiver file");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_waivers(text.str(), path);
-}
+std::vector<Waiver> read_waivers(const std::string& path) { return parse_waivers(read_file(path), path); }
 
 bool covers(const Waiver& waiver, const Record& record, const std::string& backend_version) {
   return glob_match(waiver.cases, record.id) && glob_match(waiver.backend, record.backend) &&
