@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "core/error.h"
+#include "core/io/file.h"
 #include "harness/contracts/contracts.h"
 #include "harness/plan/plan.h"
 #include "harness/record/results.h"
@@ -22,13 +21,6 @@
 
 namespace assay {
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(text << file.rdbuf())) throw Error(ErrorCode::io, path + ": cannot be read");
-  return text.str();
-}
 
 // --contract, the backend's own, or the data file for backends that have none.
 Contract contract_for(const RunOptions& options, const BackendInfo& info) {
