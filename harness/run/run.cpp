@@ -149,7 +149,7 @@ class Run {
         if (i >= work.size()) return;
         auto outcome = runner.run(*work[i]);
         if (!outcome) return;  // stopped
-        finish(std::move(*outcome));
+        finish(*outcome);
       }
     };
     std::size_t jobs = options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs)
@@ -180,7 +180,7 @@ class Run {
     finish({std::move(record), {}, {}, {}});
   }
 
-  void finish(CaseOutcome outcome) {
+  void finish(const CaseOutcome& outcome) {
     const Record& record = outcome.record;
     try {
       if (is_failure(record.status)) save(outcome);
