@@ -41,8 +41,15 @@ function(assay_room name)
       if(sources)
         add_executable(${target} ${sources})
         target_link_libraries(${target} PRIVATE assay_${name} ${ROOM_TEST_LINK} GTest::gmock GTest::gtest_main)
-        target_compile_definitions(${target} PRIVATE
-          ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}" ASSAY_BINARY_DIR="${CMAKE_BINARY_DIR}")
+        target_compile_definitions(${target} PRIVATE ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+        # Only for those that load what was built: builds in several folders share the objects of all others.
+        foreach(source ${sources})
+          file(STRINGS ${source} loads REGEX "ASSAY_BINARY_DIR|run_program\\.h")
+          if(loads)
+            set_property(SOURCE ${source} APPEND PROPERTY
+              COMPILE_DEFINITIONS ASSAY_BINARY_DIR="${CMAKE_BINARY_DIR}")
+          endif()
+        endforeach()
         gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}.
                              PROPERTIES LABELS ${tier} TIMEOUT 600)
       endif()
