@@ -21,6 +21,19 @@ constexpr const char* kDmaRate = "AWS Neuron SDK, nki-dma-overview.rst, theoreti
 constexpr const char* kDmaFixed = "AWS Neuron SDK, nki-dma-bandwidth-guide.rst / nki-dge.rst";
 constexpr const char* kLaunch =
     "derived: neuron-bench L(50) - NCL(50) of a CS149 write-up, 57 to 101 us, mean 80";
+constexpr const char* kInitiation =
+    "NKI ISA (2.26), cost formulas: an initiation interval of about 64 cycles";
+constexpr const char* kPacket =
+    "AWS Neuron SDK, compute-comm-overlap.rst: NEURON_RT_DBG_DMA_PACKETIZATION_SIZE, default 4 KiB";
+constexpr const char* kDescriptor =
+    "invented: as long as 256 bytes take, so that pieces of 256 bytes reach half of the bandwidth "
+    "(nki-dma-bandwidth-guide.rst: severely overhead bound below) and pieces of 4 KiB nearly all of it";
+constexpr const char* kDmaTranspose = "AWS Neuron SDK: DMA transpose reaches up to 90 % of the DMA bandwidth";
+constexpr const char* kSoftwareDescriptor =
+    "invented: 16 GpSimd cycles a descriptor, two 512-bit writes on one of eight processors and their "
+    "addresses";
+constexpr const char* kHostCopy = "invented: no time of a host copy is public";
+constexpr const char* kFloor = "fitted";
 constexpr const char* kFp8 =
     "AWS Neuron compiler error codes EVRF051 (no e4m3fn on Trn1/Trn2), EVRF052 (no e4m3 "
     "beyond Trn3); NKI ISA nc_matmul";
@@ -70,7 +83,16 @@ constexpr CoreDescription kCores[] = {
      .dma_semaphore_ns = {1300, kDmaFixed},
      .launch_us = {80, kLaunch},
      .access_latency_cycles = {60, "NKI arch, v2: ~60 cycles static SBUF/PSUM access latency"},
-     .instruction_overhead_cycles = {100, "NKI performance guide: ~100 cycles static overhead"}},
+     .instruction_overhead_cycles = {100, "NKI performance guide: ~100 cycles static overhead"},
+     .min_initiation_cycles = {64, kInitiation},
+     .shared_vector_scalar_psum_port = {true, "NKI arch, v2: Vector and Scalar cannot use PSUM concurrently"},
+     .kernel_floor_us = {11, kFloor},
+     .dma_packet_bytes = {4096, kPacket},
+     .dma_descriptor_ns = {15, kDescriptor},
+     .dma_transpose_efficiency = {0, "AWS Neuron SDK: DMA transpose needs Trn2"},
+     .software_descriptor_ns = {11.4, kSoftwareDescriptor},
+     .host_copy_us = {20, kHostCopy},
+     .host_copy_bytes_per_ns = {16, "invented: about what a PCIe link of 16 lanes carries"}},
     {.generation = Generation::trn2,
      .name = "trn2",
      .core_version = "NeuronCore-v3",
@@ -113,7 +135,16 @@ constexpr CoreDescription kCores[] = {
      .dma_semaphore_ns = {1300, kDmaFixed},
      .launch_us = {80, kLaunch},
      .access_latency_cycles = {60, "NKI arch gives ~60 cycles for v2; taken for v3"},
-     .instruction_overhead_cycles = {100, "NKI performance guide: ~100 cycles static overhead"}},
+     .instruction_overhead_cycles = {100, "NKI performance guide: ~100 cycles static overhead"},
+     .min_initiation_cycles = {64, kInitiation},
+     .shared_vector_scalar_psum_port = {false, "NKI arch, v3: restriction lifted"},
+     .kernel_floor_us = {11, kFloor},
+     .dma_packet_bytes = {4096, kPacket},
+     .dma_descriptor_ns = {11, kDescriptor},
+     .dma_transpose_efficiency = {0.9, kDmaTranspose},
+     .software_descriptor_ns = {13.3, kSoftwareDescriptor},
+     .host_copy_us = {20, kHostCopy},
+     .host_copy_bytes_per_ns = {16, "invented: about what a PCIe link of 16 lanes carries"}},
     {.generation = Generation::trn3,
      .name = "trn3",
      .core_version = "NeuronCore-v4",
@@ -155,7 +186,16 @@ constexpr CoreDescription kCores[] = {
      .dma_semaphore_ns = {1300, kDmaFixed},
      .launch_us = {80, kLaunch},
      .access_latency_cycles = {60, "invented: as v2"},
-     .instruction_overhead_cycles = {100, kInvented}},
+     .instruction_overhead_cycles = {100, kInvented},
+     .min_initiation_cycles = {64, kInitiation},
+     .shared_vector_scalar_psum_port = {false, "NKI arch, v3: restriction lifted"},
+     .kernel_floor_us = {11, kFloor},
+     .dma_packet_bytes = {4096, kPacket},
+     .dma_descriptor_ns = {8, kDescriptor},
+     .dma_transpose_efficiency = {0.9, kDmaTranspose},
+     .software_descriptor_ns = {13.3, kSoftwareDescriptor},
+     .host_copy_us = {20, kHostCopy},
+     .host_copy_bytes_per_ns = {16, "invented: about what a PCIe link of 16 lanes carries"}},
 };
 
 }  // namespace
@@ -211,6 +251,15 @@ std::vector<NamedConstant> constants(const CoreDescription& c) {
   ASSAY_CONSTANT(launch_us);
   ASSAY_CONSTANT(access_latency_cycles);
   ASSAY_CONSTANT(instruction_overhead_cycles);
+  ASSAY_CONSTANT(min_initiation_cycles);
+  ASSAY_CONSTANT(shared_vector_scalar_psum_port);
+  ASSAY_CONSTANT(kernel_floor_us);
+  ASSAY_CONSTANT(dma_packet_bytes);
+  ASSAY_CONSTANT(dma_descriptor_ns);
+  ASSAY_CONSTANT(dma_transpose_efficiency);
+  ASSAY_CONSTANT(software_descriptor_ns);
+  ASSAY_CONSTANT(host_copy_us);
+  ASSAY_CONSTANT(host_copy_bytes_per_ns);
 #undef ASSAY_CONSTANT
   return out;
 }

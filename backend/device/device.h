@@ -75,6 +75,19 @@ struct CoreDescription {
   Sourced<double> launch_us;              // host launch of one Program
   Sourced<double> access_latency_cycles;  // static SBUF/PSUM access latency
   Sourced<double> instruction_overhead_cycles;
+  Sourced<double> min_initiation_cycles;         // no instruction takes less
+  Sourced<bool> shared_vector_scalar_psum_port;  // Vector and Scalar cannot use PSUM at the same time
+  Sourced<double> kernel_floor_us;               // start and stop of a Program on the device
+
+  // DMA, finer.
+  Sourced<int> dma_packet_bytes;             // rings of an engine take turns at packet boundaries
+  Sourced<double> dma_descriptor_ns;         // of an engine, per contiguous piece
+  Sourced<double> dma_transpose_efficiency;  // share of the bandwidth that transposing copies reach; 0: none
+  Sourced<double> software_descriptor_ns;    // gathers and scatters: GpSimd writes each descriptor
+
+  // The host.
+  Sourced<double> host_copy_us;  // of one copy between host and device, beside its bytes
+  Sourced<double> host_copy_bytes_per_ns;
 };
 
 struct ChipDescription {
