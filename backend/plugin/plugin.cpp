@@ -168,6 +168,7 @@ assay_error* copy_to_device(assay_copy_args* args) {
     assay_buffer& buffer = copied(args, "copy_to_device");
     if (args->size != 0) std::memcpy(buffer.block.data(), args->host, args->size);
     args->device->device.counters().bytes_to_device += args->size;
+    args->device->device.count_copy(args->size);
   });
 }
 
@@ -176,6 +177,7 @@ assay_error* copy_to_host(assay_copy_args* args) {
     assay_buffer& buffer = copied(args, "copy_to_host");
     if (args->size != 0) std::memcpy(args->host, buffer.block.data(), args->size);
     args->device->device.counters().bytes_to_host += args->size;
+    args->device->device.count_copy(args->size);
   });
 }
 
@@ -237,9 +239,8 @@ assay_error* counters(assay_counters* args) {
     require(args, &assay_counters::device, "counters");
     assay::backend::Device& device = checked(args->device).device;
     const assay::backend::DeviceCounters& c = device.counters();
-    // There is no clock yet.
-    set(args, &assay_counters::cycles, 0u);
-    set(args, &assay_counters::device_seconds, 0.0);
+    set(args, &assay_counters::cycles, c.cycles);
+    set(args, &assay_counters::device_seconds, c.device_seconds);
     set(args, &assay_counters::instructions, c.instructions);
     set(args, &assay_counters::peak_bytes, device.memory()->peak());
     set(args, &assay_counters::compiles, c.compiles);

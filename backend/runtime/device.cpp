@@ -42,7 +42,18 @@ Device::Device(const DeviceOptions& options)
       core_(backend::core(options.target)),
       memory_(std::make_shared<DeviceMemory>(memory_of_one_core(options.target))),
       description_(std::string(core_.name) + ", 1 " + core_.core_version + " (simulated)"),
-      simulator_(core_, trusting(options.simulator)) {}
+      simulator_(core_, trusting(options.simulator)),
+      clock_(core_) {}
+
+void Device::count_execution(double device_seconds, uint64_t cycles) {
+  counters_.device_seconds += core_.launch_us * 1e-6 + device_seconds;
+  counters_.cycles += cycles;
+}
+
+void Device::count_copy(uint64_t bytes) {
+  counters_.device_seconds +=
+      core_.host_copy_us * 1e-6 + static_cast<double>(bytes) / core_.host_copy_bytes_per_ns * 1e-9;
+}
 
 CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) {
   const auto start = std::chrono::steady_clock::now();
@@ -84,7 +95,8 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
   } catch (const ProgramError& error) {
     throw plugin::Failure(ASSAY_COMPILE_ERROR, error.what(), reason_of(error.error_class()));
   }
-  if (entry->executed) {
+  const bool first = !entry->executed;
+  if (!first) {
     ++counters_.memory_hits;
   } else {
     entry->executed = true;
@@ -92,6 +104,11 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
     counters_.compile_seconds += entry->compile_seconds;
   }
   const Program& program = entry->compiled.program;
+  if (first) {
+    const TimingResult timing = clock_.time(program);
+    entry->device_seconds = timing.seconds;
+    entry->device_cycles = timing.cycles;
+  }
   memory_->touch(static_cast<uint64_t>(program.scratch_bytes()));
   try {
     counters_.instructions += simulator_.run(program, inputs, outputs).instructions;
@@ -100,6 +117,8 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
                                                      std::string(name_of(trap.kind())) + ": " + trap.what());
   }
   ++counters_.nodes_executed;
+  // A Program without instructions (an empty tensor, a reinterpretation) launches nothing.
+  if (!program.instructions.empty()) count_execution(entry->device_seconds, entry->device_cycles);
 }
 
 }  // namespace assay::backend

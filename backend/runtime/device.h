@@ -12,6 +12,7 @@
 #include "assay/plugin.hpp"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/program_cache.h"
+#include "backend/simulator/timing/clock.h"
 
 namespace assay::backend {
 
@@ -19,6 +20,10 @@ struct DeviceCounters {
   uint64_t instructions = 0, nodes_executed = 0, compiles = 0, memory_hits = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;
   double compile_seconds = 0;
+  // Simulated: Programs, their launches by the host and copies between host and device. Cycles are those of
+  // the base clock while Programs run.
+  double device_seconds = 0;
+  uint64_t cycles = 0;
 };
 
 class Device {
@@ -44,6 +49,10 @@ class Device {
   void execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
                std::span<const HbmBinding> outputs);
 
+  // Simulated time: one launch of a Program that takes so long on the device; a copy between host and device.
+  void count_execution(double device_seconds, uint64_t cycles);
+  void count_copy(uint64_t bytes);
+
  private:
   CacheEntry& compile(const plugin::NodeView& node, std::string_view key);
 
@@ -52,6 +61,7 @@ class Device {
   std::shared_ptr<DeviceMemory> memory_;
   std::string description_;
   FunctionalSimulator simulator_;
+  Clock clock_;
   ProgramCache cache_;
   DeviceCounters counters_;
 };

@@ -201,6 +201,34 @@ TEST_F(Plugin, AddsAndCountsOneCompilation) {
   for (assay_buffer* x : {a, b, c}) api->buffer_destroy(x);
 }
 
+// Every launch costs the host's time and the Program's; a repeated node is not timed again but costs the
+// same.
+TEST_F(Plugin, SimulatedTimeCountsLaunchesAndCopies) {
+  const FakeNode node = add(ASSAY_F32, {128, 512});
+  assay_buffer *a = buffer(node.inputs[0]), *b = buffer(node.inputs[1]), *c = buffer(node.outputs[0]);
+  EXPECT_EQ(counters().device_seconds, 0);
+  supports(node);
+  EXPECT_EQ(counters().device_seconds, 0);
+  const std::vector<float> values(std::size_t{128} * 512, 1.0f);
+  ASSERT_EQ(to_device(a, values), "");
+  const double copied = counters().device_seconds;
+  EXPECT_GT(copied, 0);
+  ASSERT_EQ(to_device(b, values), "");
+  EXPECT_DOUBLE_EQ(counters().device_seconds, 2 * copied);
+  EXPECT_EQ(counters().cycles, 0u);
+  ASSERT_EQ(execute(node, {a, b}, {c}), "");
+  const assay_counters once = counters();
+  const double ran = once.device_seconds - 2 * copied;
+  EXPECT_GT(ran, 80e-6);  // no less than the launch
+  EXPECT_LT(ran, 200e-6);
+  // Cycles are the device's own time, without the launch.
+  EXPECT_NEAR(static_cast<double>(once.cycles) / 1.2e9, ran - 80e-6, 1e-6);
+  ASSERT_EQ(execute(node, {a, b}, {c}), "");
+  EXPECT_EQ(counters().cycles, 2 * once.cycles);
+  EXPECT_NEAR(counters().device_seconds - once.device_seconds, ran, 1e-12);
+  for (assay_buffer* x : {a, b, c}) api->buffer_destroy(x);
+}
+
 TEST_F(Plugin, SaysWhyNot) {
   const assay_supports_args f64 = supports(add(ASSAY_F64, {3}));
   EXPECT_EQ(f64.supported, 0);

@@ -16,6 +16,9 @@ struct CacheEntry {
   CompiledCall compiled;
   double compile_seconds = 0;
   bool executed = false;  // a Program that only `supports` asked for does not count as compiled yet
+  // Of one execution on the device, the host's launch not included; set when it is executed first.
+  double device_seconds = 0;
+  uint64_t device_cycles = 0;
 };
 
 class ProgramCache {

@@ -41,6 +41,12 @@ std::vector<Fallback> Ledger::fallbacks() const {
   return out;
 }
 
+double Ledger::fallback_seconds() const {
+  double seconds = 0;
+  for (const auto& [key, fallback] : fallbacks_) seconds += fallback.seconds;
+  return seconds;
+}
+
 int64_t Ledger::fallback_count() const {
   int64_t count = 0;
   for (const auto& [key, fallback] : fallbacks_) count += fallback.count;

@@ -33,6 +33,7 @@ class Ledger {
   std::vector<Fallback> fallbacks() const;  // by operator, then reason
   Residency residency() const;              // 1 where nothing could be shared
   int64_t fallback_count() const;
+  double fallback_seconds() const;  // on the host, of all fallbacks
   int64_t device_count() const { return device_count_; }
 
  private:

@@ -452,7 +452,10 @@ RunResult DeviceRun::run() {
         result_.compiles.hits_disk = static_cast<int64_t>(after->disk_hits - before->disk_hits);
         if (result_.compiles.count > 0) result_.phases.compile_cold_s = compile_s;
       }
-      if (device_.info().simulated) result_.device = difference(*after, *before);
+      if (device_.info().simulated) {
+        result_.device = difference(*after, *before);
+        result_.device->seconds += first.ledger.fallback_seconds();  // the device waits for the host
+      }
       counted = static_cast<int64_t>(after->nodes_executed - before->nodes_executed);
       counts = after->nodes_executed != 0;
     }

@@ -145,14 +145,16 @@ class Server {
     if (session == sessions_.end()) throw Error(ErrorCode::invalid_argument, "no such session");
     const auto before = device_->totals();
     MeasureReply reply;
+    double fallback_seconds = 0;  // the device waits for the host meanwhile
     for (int i = 0; i < iterations; ++i) {
       const DeviceRun::Pass pass = session->second.run->pass(false);
       reply.seconds += pass.seconds;
       reply.fallbacks += pass.ledger.fallback_count();
+      fallback_seconds += pass.ledger.fallback_seconds();
     }
     const auto after = device_->totals();
     if (before && after) {
-      reply.device_seconds = after->device_seconds - before->device_seconds;
+      reply.device_seconds = after->device_seconds - before->device_seconds + fallback_seconds;
       reply.cycles = static_cast<int64_t>(after->cycles - before->cycles);
     }
     return encode(reply);
