@@ -1,5 +1,6 @@
 #include "core/graph/builder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -8,6 +9,11 @@
 namespace assay {
 
 GraphBuilder::GraphBuilder(std::string id) { graph_.id = std::move(id); }
+
+GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
+  for (const Value& value : graph_.values) taken_.insert(value.name);
+  for (const Node& node : graph_.nodes) taken_.insert(node.name);
+}
 
 ValueId GraphBuilder::input(const std::string& name, DType dtype, const Shape& shape, InputKind kind,
                             const std::string& target) {
@@ -38,6 +44,20 @@ std::vector<ValueId> GraphBuilder::node(const std::string& op, std::vector<Named
   return declared_node(op, std::move(arguments), *results, std::move(source));
 }
 
+std::vector<TensorMeta> GraphBuilder::results_of(const std::string& op,
+                                                 const std::vector<NamedArgument>& arguments) const {
+  Node probe;
+  probe.name = op;
+  probe.op = op;
+  probe.arguments = arguments;
+  const OpCall call(graph_, probe);
+  if (auto results = infer(call)) return *results;
+  // infer() gives no sizes that depend on data; the rule says which they are.
+  const ShapeRule* rule = shape_rules().find(op);
+  if (rule == nullptr) throw Error(ErrorCode::unsupported, op + ": there is no shape rule");
+  return (*rule)(call);
+}
+
 ValueId GraphBuilder::call(const std::string& op, std::vector<NamedArgument> arguments, SourceLink source) {
   return node(op, std::move(arguments), std::move(source)).at(0);
 }
@@ -53,6 +73,7 @@ std::vector<ValueId> GraphBuilder::declared_node(const std::string& op, std::vec
   for (char& c : node.name) {
     if (c == '.') c = '_';
   }
+  while (taken_.contains(node.name)) node.name += "_";
   node.arguments = std::move(arguments);
   node.source = std::move(source);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -61,6 +82,12 @@ std::vector<ValueId> GraphBuilder::declared_node(const std::string& op, std::vec
     value.dtype = results[i].dtype;
     value.shape = results[i].shape;
     value.producer = static_cast<int32_t>(number);
+    if (std::find(value.shape.begin(), value.shape.end(), -1) != value.shape.end()) {
+      for (std::size_t d = 0; d < value.shape.size(); ++d) {
+        const std::string symbol = "u" + std::to_string(graph_.values.size()) + std::to_string(d);
+        value.symbols.push_back(value.shape[d] == -1 ? symbol : "");
+      }
+    }
     node.outputs.push_back(static_cast<ValueId>(graph_.values.size()));
     graph_.values.push_back(std::move(value));
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/error.h"
 #include "core/graph/builder.h"
 
 namespace assay::suites {
@@ -76,14 +77,16 @@ OpCase& OpCase::negative(std::string mention) {
   return *this;
 }
 
-Case OpCase::build() const {
+Case OpCase::empty_case() const {
   Case c;
   c.id = "ops/" + short_name(op_) + "/" + variant_;
   c.suite = "ops";
   c.subject = op_;
   c.checks = checks_;
+  return c;
+}
 
-  GraphBuilder builder(c.id);
+std::vector<NamedArgument> OpCase::add_inputs(Case& c, GraphBuilder& builder) const {
   std::vector<NamedArgument> arguments;
   for (const Given& given : tensors_) {
     ValueListArg ids;
@@ -94,8 +97,9 @@ Case OpCase::build() const {
       }
       const TensorSpec& spec = *given.specs[i];
       const std::string name = given.list ? given.argument + "_" + std::to_string(i) : given.argument;
-      ids.ids.push_back(builder.input(name, spec.dtype, spec.shape));
-      c.inputs[name] = TensorRecipe{spec.dtype, spec.shape, spec.source};
+      const Shape shape = base_shape(spec.layout, spec.shape);
+      ids.ids.push_back(builder.input(name, spec.dtype, shape));
+      c.inputs[name] = TensorRecipe{spec.dtype, shape, spec.source};
     }
     if (given.list) {
       arguments.push_back({given.argument, ids});
@@ -103,17 +107,59 @@ Case OpCase::build() const {
       arguments.push_back({given.argument, ValueArg{ids.ids.at(0)}});
     }
   }
+  // Views after all inputs, so that these keep the order of the arguments.
+  for (std::size_t n = 0; n < tensors_.size(); ++n) {
+    for (std::size_t i = 0; i < tensors_[n].specs.size(); ++i) {
+      const auto& spec = tensors_[n].specs[i];
+      if (!spec || spec->layout == Layout::contiguous) continue;
+      ValueId& id = tensors_[n].list ? std::get<ValueListArg>(arguments[n].value).ids[i]
+                                     : std::get<ValueArg>(arguments[n].value).id;
+      id = append_view(builder, spec->layout, id, spec->shape);
+    }
+  }
   arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+  return arguments;
+}
 
+void OpCase::add_refused_node(Case& c, GraphBuilder& builder, std::vector<NamedArgument> arguments) const {
+  // The declared result is arbitrary: the call must be refused before it matters.
+  const auto outputs = builder.declared_node(op_, std::move(arguments), {TensorMeta{DType::f32, {1}}});
+  builder.output(outputs.at(0));
+  c.graph = std::make_shared<const Graph>(builder.build_unchecked());
+}
+
+Case OpCase::build() const {
+  Case c = empty_case();
+  GraphBuilder builder(c.id);
+  std::vector<NamedArgument> arguments = add_inputs(c, builder);
   if (checks_.negative) {
-    // The declared result is arbitrary: the call must be refused before it matters.
-    const auto outputs = builder.declared_node(op_, arguments, {TensorMeta{DType::f32, {1}}});
-    builder.output(outputs.at(0));
-    c.graph = std::make_shared<const Graph>(builder.build_unchecked());
+    add_refused_node(c, builder, std::move(arguments));
   } else {
-    for (ValueId output : builder.node(op_, arguments)) builder.output(output);
+    for (ValueId output : builder.node(op_, std::move(arguments))) builder.output(output);
     c.graph = std::make_shared<const Graph>(builder.build());
   }
+  return c;
+}
+
+Case OpCase::build_as_ruled() const {
+  Case c = empty_case();
+  GraphBuilder builder(c.id);
+  std::vector<NamedArgument> arguments = add_inputs(c, builder);
+  std::vector<TensorMeta> results;
+  try {
+    results = builder.results_of(op_, arguments);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    const std::string sentence = error.what();
+    const std::string prefix = op_ + ": ";
+    c.checks = {};
+    c.checks.negative = true;
+    c.checks.expect_error = sentence.starts_with(prefix) ? sentence.substr(prefix.size()) : sentence;
+    add_refused_node(c, builder, std::move(arguments));
+    return c;
+  }
+  for (ValueId output : builder.declared_node(op_, std::move(arguments), results)) builder.output(output);
+  c.graph = std::make_shared<const Graph>(builder.build_unchecked());
   return c;
 }
 

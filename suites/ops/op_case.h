@@ -9,6 +9,7 @@
 #include "core/graph/argument.h"
 #include "core/io/model.h"
 #include "harness/case/case.h"
+#include "suites/ops/layouts.h"
 
 namespace assay::suites {
 
@@ -17,6 +18,8 @@ struct TensorSpec {
   DType dtype = DType::f32;
   Shape shape;
   std::variant<UniformDraw, IntegerDraw, Tensor> source = UniformDraw{0, 1};
+  // Other than contiguous: a larger tensor is drawn, and the operator gets a view of it.
+  Layout layout = Layout::contiguous;
 };
 
 TensorSpec uniform(DType dtype, Shape shape, double center = 0, double scale = 1);
@@ -42,6 +45,8 @@ class OpCase {
   // Result metas come from the shape rules. An operator or dtype that they refuse is a defect of the suite:
   // it throws.
   Case build() const;
+  // The same, but what the shape rules refuse is bad input, to be refused with their sentence.
+  Case build_as_ruled() const;
 
  private:
   struct Given {
@@ -49,6 +54,9 @@ class OpCase {
     std::vector<std::optional<TensorSpec>> specs;
     bool list = false;
   };
+  Case empty_case() const;
+  std::vector<NamedArgument> add_inputs(Case& c, GraphBuilder& builder) const;
+  void add_refused_node(Case& c, GraphBuilder& builder, std::vector<NamedArgument> arguments) const;
   std::string op_;
   std::string variant_;
   std::vector<Given> tensors_;

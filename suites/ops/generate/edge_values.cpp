@@ -1,0 +1,115 @@
+#include "suites/ops/generate/edge_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace assay::suites {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::vector<EdgeClass> float_classes(DType dtype) {
+  const FloatFormat& format = float_format(dtype);
+  const double tiny = format.smallest_subnormal();
+  const double normal = format.smallest_normal();
+  const double epsilon = 2 * format.unit_roundoff();
+  std::vector<EdgeClass> classes{
+      {"nan", {kNan, 1, 2}},
+      {
+          "inf",
+          format.has_infinity ? std::vector<double>{kInf, -kInf, 1} : std::vector<double>{},
+      },
+      {"zeros", {0.0, -0.0, 1}},
+      {"subnormals", {tiny, -tiny, 3 * tiny, normal - tiny, tiny - normal, -5 * tiny}},
+      {"limits",
+       {format.max, -format.max, normal, -normal, 1 + epsilon, 1 - epsilon / 2, format.max / 2, 2 * normal}},
+      {"halves", {0.5, -0.5, 1.5, -1.5, 2.5, -2.5}},
+  };
+  std::erase_if(classes, [](const EdgeClass& c) { return c.values.empty(); });
+  EdgeClass all{"mixed", {}};
+  for (const EdgeClass& c : classes) {
+    for (const double value : c.values) {
+      const bool known = std::any_of(all.values.begin(), all.values.end(), [&](double v) {
+        return v == value ? std::signbit(v) == std::signbit(value) : std::isnan(v) && std::isnan(value);
+      });
+      if (!known) all.values.push_back(value);
+    }
+  }
+  classes.push_back(std::move(all));
+  return classes;
+}
+
+std::vector<EdgeClass> make_classes(DType dtype) {
+  if (is_float(dtype)) return float_classes(dtype);
+  if (!is_integral(dtype) || dtype == DType::boolean) return {};
+  // The extremes of i64 are no doubles: as_integer() takes what lies beyond for the extreme itself.
+  const auto low = static_cast<double>(int_min(dtype));
+  const auto high = static_cast<double>(int_max(dtype));
+  if (low == 0) return {{"extremes", {0, high, high - 1, 1, 2, std::floor(high / 2)}}};
+  return {{"extremes", {low, high, low + 1, high - 1, 0, -1, 1, std::floor(high / 2)}}};
+}
+
+// A number of the domain, different for most i.
+double ordinary(const Domain& domain, std::size_t i) {
+  return domain.center + domain.scale * (static_cast<double>((i * 37 + 11) % 101) / 50.5 - 1);
+}
+
+int64_t as_integer(DType dtype, double value) {
+  if (value >= static_cast<double>(int_max(dtype))) return int_max(dtype);
+  if (value <= static_cast<double>(int_min(dtype))) return int_min(dtype);
+  return static_cast<int64_t>(value);
+}
+
+}  // namespace
+
+const std::vector<EdgeClass>& edge_classes(DType dtype) {
+  static const std::map<DType, std::vector<EdgeClass>> all = [] {
+    std::map<DType, std::vector<EdgeClass>> out;
+    for (int32_t code = 1; code <= static_cast<int32_t>(DType::c128); ++code) {
+      out[static_cast<DType>(code)] = make_classes(static_cast<DType>(code));
+    }
+    return out;
+  }();
+  return all.at(dtype);
+}
+
+std::pair<int64_t, int64_t> integers_of(DType dtype, const Domain& domain) {
+  if (dtype == DType::boolean) return {0, 2};
+  const double low = std::max(std::ceil(domain.center - domain.scale), static_cast<double>(int_min(dtype)));
+  const double high = std::min(std::floor(domain.center + domain.scale), static_cast<double>(int_max(dtype)));
+  const auto first = static_cast<int64_t>(std::max(low, -1e6));
+  return {first, std::max(first, static_cast<int64_t>(std::min(high, 1e6))) + 1};
+}
+
+Tensor with_edges(DType dtype, const Shape& shape, const Domain& domain, const EdgeClass& edges, int phase,
+                  bool only_edges) {
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  const std::size_t n = edges.values.size();
+  std::vector<double> values(count);
+  const auto shift = static_cast<std::size_t>(phase);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (only_edges) {
+      values[i] = edges.values[(phase == 0 ? i : i / n + shift - 1) % n];
+    } else if ((i + shift) % 3 == 0) {
+      values[i] = edges.values[(i / 3 + shift) % n];
+    } else {
+      values[i] = ordinary(domain, i + 17 * shift);
+    }
+  }
+  if (!is_integral(dtype)) return Tensor::from_doubles(dtype, shape, values);
+  const auto [low, high] = integers_of(dtype, domain);
+  std::vector<int64_t> whole(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool edge = only_edges || (i + shift) % 3 == 0;
+    whole[i] =
+        edge ? as_integer(dtype, values[i])
+             : low + static_cast<int64_t>((i * 37 + 11 + 17 * shift) % static_cast<std::size_t>(high - low));
+  }
+  return Tensor::from_ints(dtype, shape, whole);
+}
+
+}  // namespace assay::suites
