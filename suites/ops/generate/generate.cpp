@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/opset/schema.h"
 #include "core/philox.h"
-#include "reference/evaluate.h"
 #include "suites/ops/generate/bad_calls.h"
 #include "suites/ops/generate/call_text.h"
 #include "suites/ops/generate/edge_values.h"
@@ -130,7 +129,7 @@ class Generator {
       const bool refused = make(*base, {.dtype = dtype}, "probe").build_as_ruled().checks.negative;
       if (refused) {
         if (!given) refused_.push_back(dtype);
-      } else if (!is_complex(dtype) || reference::supports_complex(facts_.op)) {
+      } else {
         dtypes_.push_back(dtype);
       }
     }
