@@ -45,6 +45,7 @@ std::vector<EdgeClass> float_classes(DType dtype) {
 
 std::vector<EdgeClass> make_classes(DType dtype) {
   if (is_float(dtype)) return float_classes(dtype);
+  if (is_complex(dtype)) return float_classes(part_dtype(dtype));  // either part
   if (!is_integral(dtype) || dtype == DType::boolean) return {};
   // The extremes of i64 are no doubles: as_integer() takes what lies beyond for the extreme itself.
   const auto low = static_cast<double>(int_min(dtype));
@@ -87,7 +88,8 @@ std::pair<int64_t, int64_t> integers_of(DType dtype, const Domain& domain) {
 
 Tensor with_edges(DType dtype, const Shape& shape, const Domain& domain, const EdgeClass& edges, int phase,
                   bool only_edges) {
-  const auto count = static_cast<std::size_t>(element_count(shape));
+  // A complex element is two numbers.
+  const auto count = static_cast<std::size_t>(element_count(shape)) * (is_complex(dtype) ? 2 : 1);
   const std::size_t n = edges.values.size();
   std::vector<double> values(count);
   const auto shift = static_cast<std::size_t>(phase);

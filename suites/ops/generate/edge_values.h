@@ -14,9 +14,9 @@ struct EdgeClass {
   std::vector<double> values;
 };
 
-// Of a float dtype: nan, inf, zeros (both signs), subnormals, limits (largest and smallest normal numbers,
-// the neighbours of 1), halves (ties of rounding), and all of them. Of an integer dtype: its extremes. bool
-// has none.
+// Of a float dtype, or of the parts of a complex one: nan, inf, zeros (both signs), subnormals, limits
+// (largest and smallest normal numbers, the neighbours of 1), halves (ties of rounding), and all of them. Of
+// an integer dtype: its extremes. bool has none.
 const std::vector<EdgeClass>& edge_classes(DType dtype);
 
 // A tensor of ordinary values of the domain in which every third is an edge value; `phase` shifts which, so
