@@ -218,6 +218,10 @@ std::vector<ValueId> parts_of(const Graph& graph, const Node& node, const Decomp
 }  // namespace
 
 void decompose(Graph& graph) {
+  decompose(graph, [](const std::string&) { return false; });
+}
+
+void decompose(Graph& graph, const std::function<bool(const std::string&)>& keep) {
   // Rules may write composite operators themselves; each pass takes one level. The bound guards against rules
   // that write each other.
   for (int level = 0; level < 8; ++level) {
@@ -229,7 +233,7 @@ void decompose(Graph& graph) {
     for (const Node& original : old) {
       Node node = original;
       substitute(node.arguments, now);
-      const DecomposeRule* rule = decompose_rules().find(node.op);
+      const DecomposeRule* rule = keep(node.op) ? nullptr : decompose_rules().find(node.op);
       std::vector<ValueId> results;
       if (rule) {
         rewriter.begin(node);

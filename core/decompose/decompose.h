@@ -41,7 +41,7 @@ class Rewriter {
   void begin(const Node& replaced) { replaced_ = &replaced; }
 
  private:
-  friend void decompose(Graph&);
+  friend void decompose(Graph&, const std::function<bool(const std::string&)>&);
   std::string unique_name();
   // The last node emitted takes the name of the node that it stands for.
   void inherit_name(ValueId result, const Value& replaced);
@@ -71,7 +71,8 @@ class DecomposeTable {
 const DecomposeTable& decompose_rules();
 
 // Replaces every node that has a rule, until none is left. The graph must have no symbolic sizes (specialise
-// first). Names of inputs and outputs of the graph stay.
+// first). Names of inputs and outputs of the graph stay. Operators for which `keep` holds stay as they are.
+void decompose(Graph& graph, const std::function<bool(const std::string& op)>& keep);
 void decompose(Graph& graph);
 
 // Helpers of rules: the value behind a tensor argument.

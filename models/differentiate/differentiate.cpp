@@ -1,0 +1,261 @@
+#include "models/differentiate/differentiate.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/decompose/decompose.h"
+#include "core/error.h"
+#include "models/differentiate/derivatives.h"
+
+namespace assay::models {
+
+void register_derivatives(DerivativeTable& table);  // generated
+
+void DerivativeTable::add(const std::string& full_name, DerivativeRule rule) {
+  if (!rules_.emplace(full_name, std::move(rule)).second) {
+    throw Error(ErrorCode::internal, "two derivatives of " + full_name);
+  }
+}
+
+void DerivativeTable::add_constant(const std::string& full_name) {
+  add(full_name, [](Tape&, const OpCall&) {});
+}
+
+const DerivativeRule* DerivativeTable::find(const std::string& full_name) const {
+  const auto found = rules_.find(full_name);
+  return found == rules_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> DerivativeTable::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, rule] : rules_) names.push_back(name);
+  return names;
+}
+
+const DerivativeTable& derivatives() {
+  static const DerivativeTable table = [] {
+    DerivativeTable made;
+    register_derivatives(made);
+    return made;
+  }();
+  return table;
+}
+
+Tape::Tape(GraphBuilder& builder, std::vector<bool> active) : Emitter(builder), active_(std::move(active)) {}
+
+bool Tape::active(ValueId id) const {
+  return id >= 0 && static_cast<std::size_t>(id) < active_.size() && active_[static_cast<std::size_t>(id)];
+}
+
+ValueId Tape::gradient_of(ValueId id) const {
+  const auto found = gradients_.find(id);
+  return found == gradients_.end() ? -1 : found->second;
+}
+
+void Tape::give(ValueId to, ValueId gradient) {
+  if (!active(to)) return;
+  // Sums are formed before they are rounded to a narrower dtype.
+  gradient = cast(sum_to(gradient, shape(to)), dtype(to));
+  const auto [place, first] = gradients_.emplace(to, gradient);
+  if (!first) place->second = add(place->second, gradient);
+}
+
+bool Tape::wants(const OpCall& call, std::string_view argument) const {
+  if (call.is_number(argument)) return false;
+  const auto index = call.tensor_opt(argument);
+  return index && active(call.input_values().at(static_cast<std::size_t>(*index)));
+}
+
+void Tape::give(const OpCall& call, std::string_view argument, ValueId gradient) {
+  if (wants(call, argument)) give(value(call, argument), gradient);
+}
+
+ValueId Tape::value(const OpCall& call, std::string_view argument) const {
+  return call.input_values().at(static_cast<std::size_t>(call.tensor(argument)));
+}
+
+ValueId Tape::operand(const OpCall& call, std::string_view argument, DType dtype) {
+  return call.is_number(argument) ? scalar(call.scalar(argument).as_double(), dtype) : value(call, argument);
+}
+
+std::optional<ValueId> Tape::grad_opt(const OpCall& call, int i) const {
+  const ValueId id = gradient_of(result(call, i));
+  return id < 0 ? std::nullopt : std::optional(id);
+}
+
+ValueId Tape::grad(const OpCall& call, int i) {
+  if (const auto there = grad_opt(call, i)) return *there;
+  const TensorMeta& meta = call.output(i);
+  return full(meta.shape, 0, meta.dtype);
+}
+
+ValueId Tape::result(const OpCall& call, int i) const {
+  return call.output_values().at(static_cast<std::size_t>(i));
+}
+
+namespace {
+
+bool is_float_tensor(const Value& value) { return value.kind == ValueKind::tensor && is_float(value.dtype); }
+
+// Values that depend on `wrt` through float tensors: only they have gradients.
+std::vector<bool> reached_from(const Graph& graph, const std::vector<ValueId>& wrt) {
+  std::vector<bool> reached(graph.values.size(), false);
+  for (const ValueId id : wrt) reached.at(static_cast<std::size_t>(id)) = true;
+  for (const Node& node : graph.nodes) {
+    const auto inputs = inputs_of(node);
+    const bool any = std::any_of(inputs.begin(), inputs.end(),
+                                 [&](ValueId id) { return reached.at(static_cast<std::size_t>(id)); });
+    if (!any) continue;
+    for (const ValueId id : node.outputs) {
+      if (id >= 0 && is_float_tensor(graph.values.at(static_cast<std::size_t>(id)))) {
+        reached[static_cast<std::size_t>(id)] = true;
+      }
+    }
+  }
+  return reached;
+}
+
+// Nodes through which gradients flow, last first.
+std::vector<std::size_t> active_nodes(const Graph& graph, const std::vector<bool>& reached,
+                                      const std::vector<Seed>& seeds) {
+  std::vector<bool> needed(graph.values.size(), false);
+  for (const Seed& seed : seeds) needed.at(static_cast<std::size_t>(seed.value)) = true;
+  std::vector<std::size_t> nodes;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    const bool flows = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      return id >= 0 && needed[static_cast<std::size_t>(id)] && reached[static_cast<std::size_t>(id)];
+    });
+    if (!flows) continue;
+    nodes.push_back(n);
+    for (const ValueId id : inputs_of(node)) needed[static_cast<std::size_t>(id)] = true;
+  }
+  return nodes;
+}
+
+void require_float(const GraphBuilder& builder, ValueId id, const char* what) {
+  if (id >= 0 && static_cast<std::size_t>(id) < builder.graph().values.size() &&
+      is_float_tensor(builder.value(id))) {
+    return;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              builder.graph().id + ": " + what + " " +
+                  (id >= 0 && static_cast<std::size_t>(id) < builder.graph().values.size()
+                       ? "'" + builder.value(id).name + "'"
+                       : "value " + std::to_string(id)) +
+                  " is not a tensor of a real floating-point dtype; only those have gradients");
+}
+
+// Targets of the inputs to differentiate by.
+std::vector<std::string> targets_of(const Graph& graph, const JointOptions& options) {
+  if (!options.wrt.empty()) return options.wrt;
+  for (const InputKind kind : {InputKind::parameter, InputKind::user}) {
+    std::vector<std::string> targets;
+    for (const GraphInput& input : graph.inputs) {
+      if (input.value < 0 || input.kind != kind) continue;
+      if (is_float_tensor(graph.values.at(static_cast<std::size_t>(input.value)))) {
+        targets.push_back(input.target);
+      }
+    }
+    if (!targets.empty()) return targets;
+  }
+  throw Error(ErrorCode::invalid_argument, graph.id + ": no input has a gradient: none is a float tensor");
+}
+
+ValueId input_named(const Graph& graph, const std::string& target) {
+  for (const GraphInput& input : graph.inputs) {
+    if (input.value >= 0 && input.target == target) return input.value;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              graph.id + ": a gradient is asked for '" + target + "', which is no input of the graph");
+}
+
+}  // namespace
+
+std::vector<ValueId> gradients(GraphBuilder& builder, const std::vector<Seed>& seeds,
+                               const std::vector<ValueId>& wrt) {
+  for (const ValueId id : wrt) require_float(builder, id, "the gradient of");
+  for (const Seed& seed : seeds) {
+    require_float(builder, seed.value, "the output");
+    require_float(builder, seed.gradient, "the seed");
+    if (builder.value(seed.value).shape != builder.value(seed.gradient).shape ||
+        builder.value(seed.value).dtype != builder.value(seed.gradient).dtype) {
+      throw Error(ErrorCode::invalid_argument,
+                  builder.graph().id + ": the gradient of '" + builder.value(seed.value).name + "' must be " +
+                      std::string(name_of(builder.value(seed.value).dtype)) +
+                      to_string(builder.value(seed.value).shape) + ", as the value is");
+    }
+  }
+  const std::vector<bool> reached = reached_from(builder.graph(), wrt);
+  const std::vector<std::size_t> nodes = active_nodes(builder.graph(), reached, seeds);
+
+  std::set<std::string> missing;
+  for (const std::size_t n : nodes) {
+    const std::string& op = builder.graph().nodes[n].op;
+    if (derivatives().find(op) == nullptr) missing.insert(op);
+  }
+  if (!missing.empty()) {
+    std::string list;
+    for (const std::string& op : missing) list += (list.empty() ? "" : ", ") + op;
+    throw Error(ErrorCode::unsupported, builder.graph().id + ": no derivative is known of " + list);
+  }
+
+  Tape tape(builder, reached);
+  for (const Seed& seed : seeds) tape.give(seed.value, seed.gradient);
+  for (const std::size_t n : nodes) {
+    const OpCall call(builder.graph(), builder.graph().nodes[n]);
+    const auto& outputs = call.output_values();
+    if (std::none_of(outputs.begin(), outputs.end(), [&](ValueId id) { return tape.gradient_of(id) >= 0; })) {
+      continue;
+    }
+    (*derivatives().find(call.op()))(tape, call);
+  }
+  std::vector<ValueId> result;
+  for (const ValueId id : wrt) {
+    const ValueId gradient = tape.gradient_of(id);
+    const TensorMeta meta{builder.value(id).dtype, builder.value(id).shape};
+    result.push_back(gradient >= 0 ? gradient : tape.full(meta.shape, 0, meta.dtype));
+  }
+  return result;
+}
+
+Graph joint_graph(const Graph& forward, const JointOptions& options) {
+  Graph graph = forward;
+  decompose(graph, [](const std::string& op) { return derivatives().find(op) != nullptr; });
+  const std::vector<std::string> targets = targets_of(graph, options);
+  std::vector<ValueId> wrt;
+  for (const std::string& target : targets) wrt.push_back(input_named(graph, target));
+
+  std::vector<std::pair<int, ValueId>> outputs;
+  int number = -1;
+  for (const GraphOutput& output : graph.outputs) {
+    if (output.kind != OutputKind::user) continue;
+    ++number;
+    const bool chosen = options.outputs.empty() || std::find(options.outputs.begin(), options.outputs.end(),
+                                                             number) != options.outputs.end();
+    if (!chosen || output.value < 0) continue;
+    if (options.outputs.empty() &&
+        !is_float_tensor(graph.values.at(static_cast<std::size_t>(output.value)))) {
+      continue;
+    }
+    outputs.emplace_back(number, output.value);
+  }
+  if (outputs.empty()) {
+    throw Error(ErrorCode::invalid_argument, graph.id + ": no float output is there to be differentiated");
+  }
+
+  GraphBuilder builder(std::move(graph));
+  Emitter emit(builder);
+  std::vector<Seed> seeds;
+  for (const auto& [n, id] : outputs) {
+    const TensorMeta meta{builder.value(id).dtype, builder.value(id).shape};
+    const bool unit = options.unit_scalar_loss && outputs.size() == 1 && meta.shape.empty();
+    seeds.push_back({id, unit ? emit.scalar(1, meta.dtype)
+                              : builder.input("grad_" + std::to_string(n), meta.dtype, meta.shape)});
+  }
+  for (const ValueId id : gradients(builder, seeds, wrt)) builder.output(id);
+  return builder.build();
+}
+
+}  // namespace assay::models
