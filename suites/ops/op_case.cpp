@@ -30,8 +30,11 @@ TensorSpec integers(DType dtype, Shape shape, int64_t low, int64_t high) {
 TensorSpec values(DType dtype, Shape shape, const std::vector<double>& data) {
   if (is_float(dtype)) return {dtype, shape, Tensor::from_doubles(dtype, shape, data)};
   if (is_complex(dtype)) {
-    std::vector<double> parts;
-    for (const double value : data) parts.insert(parts.end(), {value, 0.0});
+    std::vector<double> parts = data;
+    if (static_cast<int64_t>(data.size()) == element_count(shape)) {
+      parts.clear();
+      for (const double value : data) parts.insert(parts.end(), {value, 0.0});
+    }
     return {dtype, shape, Tensor::from_doubles(dtype, shape, parts)};
   }
   std::vector<int64_t> whole(data.begin(), data.end());

@@ -24,7 +24,7 @@ struct TensorSpec {
 
 TensorSpec uniform(DType dtype, Shape shape, double center = 0, double scale = 1);
 TensorSpec integers(DType dtype, Shape shape, int64_t low, int64_t high);
-// Complex dtypes take the real parts.
+// Complex dtypes take the real parts, or both parts of each element.
 TensorSpec values(DType dtype, Shape shape, const std::vector<double>& data);
 
 // "ops/add.Tensor/f32/drawn": the namespace aten is left out.

@@ -209,8 +209,10 @@ class Parser {
       at = word.find('[', close);
       if (at == std::string::npos) at = word.size();
       source(std::string_view(word).substr(close + 1, at - close - 1), form);
-      if (!form.values.empty() && static_cast<int64_t>(form.values.size()) != element_count(form.shape)) {
-        fail(where_, "'" + word + "' has not as many values as elements");
+      const auto given = static_cast<int64_t>(form.values.size());
+      const int64_t count = element_count(form.shape);
+      if (given != 0 && given != count && given != 2 * count) {
+        fail(where_, "'" + word + "' has not as many values as elements (complex ones may have two each)");
       }
       out.forms.push_back(std::move(form));
     }

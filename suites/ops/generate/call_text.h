@@ -7,7 +7,7 @@
 //   shape   := "[" sizes "]" | "[-]"         [-] is None in a list; [] is a 0-d tensor
 //   source  := [":" dtype] [ "=" low ".." high     integers, high excluded; i64 unless a dtype is given
 //                          | "~" center "," scale  floats around another center than the operator's
-//                          | "{" values "}" ]      these values (":dtype" may follow as well)
+//                          | "{" values "}" ]      these values; complex: real parts, or both
 //
 // A tensor without ":dtype" has the dtype of the case; so has dtype=T. A call that contains one of these
 // words stands for a list of calls:

@@ -100,6 +100,14 @@ class Generator {
     if ((facts_.flags & kNoEdges) == 0) edge_pairs();
   }
 
+  Case single(DType dtype, const std::string& variant, Layout layout) const {
+    if (calls_.size() != 1) {
+      throw Error(ErrorCode::internal, std::string("facts of ") + facts_.op + ": one call is expected");
+    }
+    if (calls_[0].bad) return refused(calls_[0], dtype, variant);
+    return make(calls_[0], {.dtype = dtype, .layout = layout}, variant).build_as_ruled();
+  }
+
  private:
   const CallForm* first_good() const {
     const auto it = std::find_if(calls_.begin(), calls_.end(), [](const CallForm& c) { return !c.bad; });
@@ -270,12 +278,12 @@ class Generator {
 
   // Bad input: by the shape rules' sentence, or, where only data shows it (an index out of range), by any
   // sentence that names the index.
-  void refused(const CallForm& call) const {
-    const OpCase bad = make(call, {.dtype = main_dtype()}, "bad/" + call.label);
+  Case refused(const CallForm& call, DType dtype, const std::string& variant) const {
+    const OpCase bad = make(call, {.dtype = dtype}, variant);
     Case made = bad.build_as_ruled();
-    if (!made.checks.negative) made = OpCase(bad).negative("index").build();
-    sink_(std::move(made));
+    return made.checks.negative ? made : OpCase(bad).negative("index").build();
   }
+  void refused(const CallForm& call) const { sink_(refused(call, main_dtype(), "bad/" + call.label)); }
 
   void keywords(const CallForm& base) const {
     for (const KeywordForm& keyword : keywords_) {
@@ -412,6 +420,11 @@ void generate_cases(const OpFacts& facts, const CaseSink& sink) {
     throw Error(ErrorCode::internal, std::string("facts of ") + facts.op + ", which has no schema");
   }
   Generator(facts, sink).run();
+}
+
+Case make_single_case(const OpFacts& facts, DType dtype, const std::string& variant, Layout layout) {
+  const CaseSink nowhere;
+  return Generator(facts, nowhere).single(dtype, variant, layout);
 }
 
 }  // namespace assay::suites

@@ -14,15 +14,22 @@
 // Ids are made of facts, never of numbers in a list: adding calls or operators renames nothing.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "harness/case/case.h"
 #include "suites/ops/generate/facts.h"
+#include "suites/ops/layouts.h"
 
 namespace assay::suites {
 
 // Throws Error{internal} naming the table entry that cannot be read.
 void generate_cases(const OpFacts& facts, const CaseSink& sink);
+
+// The one call of `facts` in one dtype, as a case "ops/OP/VARIANT"; with `layout` its tensors are views. What
+// the shape rules refuse, and a call after "bad:", is a case of bad input.
+Case make_single_case(const OpFacts& facts, DType dtype, const std::string& variant,
+                      Layout layout = Layout::contiguous);
 
 // Dtypes of the dtype axis, the most important first.
 const std::vector<DType>& case_dtypes();
