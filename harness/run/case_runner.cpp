@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "harness/judge/expected.h"
+#include "harness/run/eligibility.h"
 
 namespace assay {
 namespace {
@@ -200,6 +201,9 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   record.phases = result->phases;
   record.compiles = result->compiles;
   record.device = result->device;
+  if (const auto why = ineligible(c, record, worker_.spec().is_ours)) {
+    set(record, Status::skip_eligibility, *why, "the backend does not take such numbers: " + record.detail);
+  }
   outcome.nodes = std::move(verdict->nodes);
   if (is_failure(record.status)) {
     std::size_t next = 0;
