@@ -105,6 +105,13 @@ class AccessLog {
   std::map<std::pair<int64_t, int64_t>, std::vector<Record>> buckets_;
 };
 
+// Inputs and constants cannot be written (validate.h), so their readers wait for nobody.
+bool never_written(const Program& program, const Region& region) {
+  if (region.space != Space::hbm) return false;
+  const HbmKind kind = program.tensors[static_cast<std::size_t>(region.tensor)].kind;
+  return kind == HbmKind::input || kind == HbmKind::constant;
+}
+
 }  // namespace
 
 void append_regions(const Program& program, const Instruction& i, std::vector<Region>& out) {
@@ -155,6 +162,7 @@ void synchronize(Program& program) {
     append_regions(program, i, regions);
     conflicts.clear();
     for (const Region& region : regions) {
+      if (never_written(program, region)) continue;
       log.access(region, index, stream, streams, [&](std::size_t j) {
         if (j != index) conflicts.push_back(j);
       });
