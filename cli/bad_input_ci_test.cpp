@@ -1,6 +1,7 @@
 // Hostile and broken files through the program: a clear message that names file and place, and the right exit
 // status. The readers' own tests (core/io) hold every detail; here it is what a user sees.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <limits>
@@ -231,6 +232,17 @@ TEST_F(BadInput, FilesThatAreNotFiles) {
   EXPECT_EQ(device.status, 2) << device;
   EXPECT_THAT(device.err, HasSubstr("/dev/zero"));
   EXPECT_EQ(assay({"check", "/dev/zero", "--backend", "reference", "--out", "p"}).status, 2);
+  ASSERT_EQ(::mkfifo(path("pipe.pt2").c_str(), 0600), 0);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"pipe.pt2"},
+                                                {testdata("kinds"), "--inputs", "pipe.pt2"},
+                                                {testdata("kinds"), "--inputs", "/dev/zero"},
+                                                {testdata("kinds"), "--expect", "/dev/zero"}}) {
+    std::vector<std::string> line{"check", "--backend", "reference", "--out", "p"};
+    line.insert(line.end(), words.begin(), words.end());
+    const ProgramResult r = Program(command(line), folder_.string()).wait(20);
+    EXPECT_EQ(r.status, 2) << r;
+    EXPECT_THAT(r.err, HasSubstr(words.back()));
+  }
   std::filesystem::create_directories(folder_ / "loop");
   std::filesystem::create_directory_symlink(folder_ / "loop", folder_ / "loop" / "again");
   const ProgramResult loop =

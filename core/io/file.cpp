@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,12 +38,16 @@ class Descriptor {
 }  // namespace
 
 std::string read_file(const std::string& path, uint64_t limit) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) io_error(path, "open", errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) io_error(path, "stat", errno);
   if (S_ISDIR(info.st_mode))
     throw Error(ErrorCode::io, fmt::format("{}: is a directory, expected a file", path));
+  const bool pipe = S_ISFIFO(info.st_mode);
+  if (!pipe && !S_ISREG(info.st_mode))
+    throw Error(ErrorCode::io, fmt::format("{}: is a device or socket, expected a file", path));
   const auto too_big = [&] {
     return Error(ErrorCode::io,
                  fmt::format("{}: larger than {} bytes, the limit for a file of this kind", path, limit));
@@ -57,8 +62,15 @@ std::string read_file(const std::string& path, uint64_t limit) {
     const ssize_t got = ::read(file.get(), bytes.data() + used, bytes.size() - used);
     if (got < 0) {
       if (errno == EINTR) continue;
+      if (pipe && errno == EAGAIN) {
+        pollfd ready{file.get(), POLLIN, 0};
+        if (::poll(&ready, 1, -1) < 0 && errno != EINTR) io_error(path, "read", errno);
+        continue;
+      }
       io_error(path, "read", errno);
     }
+    if (got == 0 && pipe && used == 0)
+      throw Error(ErrorCode::io, fmt::format("{}: is a pipe that nobody writes to, expected a file", path));
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
     if (used > limit) throw too_big();

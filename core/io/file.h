@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// Throws Error{io} naming the path and the system's reason; a directory or a file beyond `limit` bytes is
-// refused.
+// Throws Error{io} naming the path and the system's reason; a directory, a device, a pipe that nobody writes
+// to or a file beyond `limit` bytes is refused.
 std::string read_file(const std::string& path, uint64_t limit = uint64_t{64} << 30);
 
 // Writes a temporary file beside `path`, flushes it, renames it. Throws Error{io}; leaves no temporary file

@@ -1,10 +1,13 @@
 #include "core/io/safetensors.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "core/error.h"
 #include "core/io/file.h"
@@ -169,8 +172,37 @@ TEST_F(FileTest, NamesPathAndReason) {
   EXPECT_THAT(io_error([] { write_file_atomically("/nonexistent/y", "abc"); }), HasSubstr("/nonexistent/y"));
   write_file_atomically(folder_ / "big", std::string(100, 'x'));
   EXPECT_THAT(io_error([&] { read_file(folder_ / "big", 99); }), HasSubstr("limit"));
-  EXPECT_THAT(io_error([] { read_file("/dev/zero", 1 << 20); }),
-              HasSubstr("limit"));  // has no size to ask for
+  EXPECT_THAT(io_error([] { read_file("/dev/zero"); }), HasSubstr("is a device"));
+}
+
+// A pipe is read to its end, however slowly it is written; one that nobody writes to is no reason to wait.
+TEST_F(FileTest, Pipes) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  try {
+    read_file(pipe);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(pipe), HasSubstr("nobody writes")));
+  }
+  const int keeps_it_open = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(keeps_it_open, 0);
+  const std::string sent(200'000, 'x');  // more than a pipe holds
+  std::thread writer([&] {
+    const int end = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    ::usleep(20'000);
+    for (std::size_t done = 0; done < sent.size();) {
+      const ssize_t put = ::write(end, sent.data() + done, sent.size() - done);
+      if (put <= 0) break;
+      done += static_cast<std::size_t>(put);
+    }
+    ::close(end);
+    ::close(keeps_it_open);
+  });
+  const std::string got = read_file(pipe);
+  writer.join();
+  EXPECT_EQ(got, sent);
 }
 
 }  // namespace
