@@ -49,6 +49,20 @@ TEST(JudgeOperators, TheSuiteDrawnGatesAreApplied) {
   }
 }
 
+TEST(JudgeOperators, CastsOfEightBitFloatsAreJudged) {
+  for (const DType from : {DType::f32, DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2}) {
+    for (const DType to : {DType::f32, DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2}) {
+      JudgedCase c;
+      c.graph =
+          testing::one_node({"aten::_to_copy.default", {{from, {6}}}, {"self"}, {{"dtype", DTypeArg{to}}}});
+      c.inputs = {Tensor::from_doubles(from, {6}, {0, 0.3, -1.1, 2.7, 13, -100})};
+      const Verdict verdict = judge_emulated(c);
+      EXPECT_EQ(verdict.status, Status::pass)
+          << name_of(from) << " to " << name_of(to) << ": " << text_of(verdict);
+    }
+  }
+}
+
 // A case in which a defect that plain draws do not show does show.
 JudgedCase special_case(const std::string& mutant) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();

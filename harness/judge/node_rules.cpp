@@ -16,9 +16,18 @@ std::string_view without_overload(std::string_view op) { return op.substr(0, op.
 
 bool is_real_or_complex(DType dtype) { return is_float(dtype) || is_complex(dtype); }
 
+bool is_f8(DType dtype) { return is_float(dtype) && size_of(dtype) == 1; }
+
+// As PyTorch promotes; 8-bit floats, which it promotes with nothing, meet other types in casts, and these
+// compute in the wider type.
+DType wider(DType a, DType b) {
+  if (is_f8(a) != is_f8(b)) return is_f8(a) ? b : a;
+  return is_f8(a) && a != b ? DType::f32 : promote_types(a, b);
+}
+
 class Promotion {
  public:
-  void add(DType dtype) { dtype_ = dtype_ ? promote_types(*dtype_, dtype) : dtype; }
+  void add(DType dtype) { dtype_ = dtype_ ? wider(*dtype_, dtype) : dtype; }
   const std::optional<DType>& result() const { return dtype_; }
 
  private:
