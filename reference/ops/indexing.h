@@ -116,8 +116,8 @@ IndexPlan index_plan(const OpCall& call, const Inputs<T>& in, const Shape& shape
 template <class T>
 std::vector<Array<T>> index_tensor(const OpCall& call, const Inputs<T>& in) {
   const Array<T>& self = *in[at(call.tensor("self"))];
+  const IndexPlan plan = index_plan(call, in, self.meta.shape);  // refuses masks, before there is an output
   auto out = make_array<T>(call.output(0));
-  const IndexPlan plan = index_plan(call, in, self.meta.shape);
   const auto run = static_cast<int64_t>(plan.after.size());
   // The dims behind the indexed ones are one run of memory unless they also lie before them.
   const bool contiguous = run > 0 && plan.after.back() - plan.after.front() == run - 1;
