@@ -82,7 +82,7 @@ function table(columns, rows, {detail, filter, limit = 500} = {}) {
     body.replaceChildren(...shown.slice(0, limit).map(row => {
       const tr = el("tr", {class: detail ? "row" : null}, columns.map(c => {
         const content = c.show ? c.show(row) : short(c.value(row));
-        return el("td", {class: c.number ? "number" : "text"}, content);
+        return el("td", {class: c.number ? "number" : c.word ? "word" : "text"}, content);
       }));
       if (detail) tr.onclick = () => {
         if (tr.nextSibling && tr.nextSibling.className === "detail") { tr.nextSibling.remove(); return; }
@@ -150,7 +150,7 @@ const fallbackColumns = [
 
 function caseColumns(records) {
   const columns = [
-    {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode},
+    {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode, word: true},
     {name: "status", value: r => r.status, show: status},
     {name: "margin", value: r => r.margin, show: r => margin(r.margin), number: true, tip: "worst error divided by its Bound; at most 1"}];
   const any = test => records.some(test);
@@ -166,7 +166,7 @@ function caseColumns(records) {
       tip: "median of the executions after the first; wall time of this machine"});
   if (any(r => r.device && r.device.instructions)) columns.push(
     {name: "instructions", value: r => r.device?.instructions, number: true});
-  columns.push({name: "witness", value: r => r.witness});
+  columns.push({name: "witness", value: r => r.witness, word: true});
   return columns;
 }
 
