@@ -59,7 +59,8 @@ CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) 
   const auto start = std::chrono::steady_clock::now();
   CompiledCall compiled = compile_call(read_call(node), core_, options_.compile);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return cache_.insert(key, std::move(compiled), seconds.count());
+  counters_.compile_seconds += seconds.count();
+  return cache_.insert(key, std::move(compiled));
 }
 
 Device::Support Device::supports(const plugin::NodeView& node) {
@@ -101,7 +102,6 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
   } else {
     entry->executed = true;
     ++counters_.compiles;
-    counters_.compile_seconds += entry->compile_seconds;
   }
   const Program& program = entry->compiled.program;
   if (first) {

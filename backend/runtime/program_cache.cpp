@@ -7,10 +7,9 @@ CacheEntry* ProgramCache::find(std::string_view key) {
   return it == entries_.end() ? nullptr : it->second.get();
 }
 
-CacheEntry& ProgramCache::insert(std::string_view key, CompiledCall compiled, double seconds) {
+CacheEntry& ProgramCache::insert(std::string_view key, CompiledCall compiled) {
   auto entry = std::make_unique<CacheEntry>();
   entry->compiled = std::move(compiled);
-  entry->compile_seconds = seconds;
   return *entries_.emplace(std::string(key), std::move(entry)).first->second;
 }
 

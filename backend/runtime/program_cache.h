@@ -14,7 +14,6 @@ namespace assay::backend {
 
 struct CacheEntry {
   CompiledCall compiled;
-  double compile_seconds = 0;
   bool executed = false;  // a Program that only `supports` asked for does not count as compiled yet
   // Of one execution on the device, the host's launch not included; set when it is executed first.
   double device_seconds = 0;
@@ -25,7 +24,7 @@ class ProgramCache {
  public:
   // nullptr if the key is new.
   CacheEntry* find(std::string_view key);
-  CacheEntry& insert(std::string_view key, CompiledCall compiled, double seconds);
+  CacheEntry& insert(std::string_view key, CompiledCall compiled);
   std::size_t size() const { return entries_.size(); }
 
  private:

@@ -435,6 +435,8 @@ void DeviceRun::fail(Status status, const std::string& reason, const std::string
 
 RunResult DeviceRun::run() {
   try {
+    // Backends may compile when they are asked whether they support a node, which is before the first pass.
+    const auto unplanned = device_.totals();
     load();
     const auto before = device_.totals();
     const Pass first = pass(true);
@@ -444,13 +446,14 @@ RunResult DeviceRun::run() {
     double compile_s = 0;
     int64_t counted = 0;
     bool counts = false;
-    if (before && after) {
+    if (unplanned && before && after) {
       compile_s = after->compile_seconds - before->compile_seconds;
       if (request_.mode == "eager") {
         result_.compiles.count = static_cast<int64_t>(after->compiles - before->compiles);
         result_.compiles.hits_memory = static_cast<int64_t>(after->memory_hits - before->memory_hits);
         result_.compiles.hits_disk = static_cast<int64_t>(after->disk_hits - before->disk_hits);
-        if (result_.compiles.count > 0) result_.phases.compile_cold_s = compile_s;
+        if (result_.compiles.count > 0)
+          result_.phases.compile_cold_s = after->compile_seconds - unplanned->compile_seconds;
       }
       if (device_.info().simulated) {
         result_.device = difference(*after, *before);
