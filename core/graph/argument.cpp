@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "core/graph/graph.h"
+#include "core/graph/json.h"
+
 namespace assay {
 namespace {
 
@@ -48,9 +51,18 @@ struct Printer {
   }
   std::string operator()(const DTypeArg& a) const { return std::string(torch_name(a.dtype)); }
   std::string operator()(const KeywordArg& a) const { return fmt::format("{}={}", a.kind, a.text); }
+  std::string operator()(const GraphArg& a) const {
+    return fmt::format("graph '{}' of {} nodes", a.name, a.graph ? a.graph->nodes.size() : 0);
+  }
 };
 
 }  // namespace
+
+bool GraphArg::operator==(const GraphArg& other) const {
+  if (name != other.name) return false;
+  if (graph == other.graph) return true;
+  return graph && other.graph && graph_to_json(*graph) == graph_to_json(*other.graph);
+}
 
 std::string to_string(const Argument& argument) { return std::visit(Printer{}, argument); }
 

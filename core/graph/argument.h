@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,9 +43,18 @@ struct KeywordArg {
   bool operator==(const KeywordArg&) const = default;
 };
 
-using Argument =
-    std::variant<NoneArg, ValueArg, ValueListArg, int64_t, double, bool, std::string, IntListArg,
-                 std::vector<double>, std::vector<bool>, std::vector<std::string>, DTypeArg, KeywordArg>;
+struct Graph;
+// A function that a higher-order operator calls (score_mod of flex_attention): a graph of its own, which
+// reads no value of the graph around it. Its user inputs and outputs are parameters and results.
+struct GraphArg {
+  std::string name;
+  std::shared_ptr<const Graph> graph;
+  bool operator==(const GraphArg& other) const;  // by content
+};
+
+using Argument = std::variant<NoneArg, ValueArg, ValueListArg, int64_t, double, bool, std::string, IntListArg,
+                              std::vector<double>, std::vector<bool>, std::vector<std::string>, DTypeArg,
+                              KeywordArg, GraphArg>;
 
 std::string to_string(const Argument& argument);
 

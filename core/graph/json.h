@@ -1,6 +1,7 @@
 // Graph <-> JSON of PyTorch's export format (schema major 8), the "catalogue JSON" that also crosses the ABI.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,10 @@ namespace assay {
 Graph graph_from_json(std::string_view json, const std::string& origin);
 // The same without validate(): cases of bad input must reach the backend that ought to refuse them.
 Graph graph_from_json_unchecked(std::string_view json, const std::string& origin);
+
+// PyTorch's Graph object alone, as it stands for a function that is an argument (core/graph/argument.h,
+// GraphArg): all inputs are parameters, all outputs results. Calls validate().
+std::shared_ptr<const Graph> function_from_json(std::string_view json, const std::string& origin);
 
 // Canonical: equal graphs give equal bytes. Reads back to an equal graph.
 std::string graph_to_json(const Graph& graph);

@@ -146,6 +146,9 @@ struct Writer {
   Json operator()(const KeywordArg& a) const {
     return {{"as_" + a.kind, Json::parse(a.text, nullptr, false)}};
   }
+  Json operator()(const GraphArg& a) const {
+    return {{"as_graph", {{"name", a.name}, {"graph", a.graph ? write_subgraph(*a.graph) : Json(nullptr)}}}};
+  }
 };
 
 }  // namespace

@@ -20,5 +20,7 @@ ValueId read_value_name(const JsonCursor& cursor, const ValueNames& names);
 nlohmann::ordered_json write_argument(const Argument& argument, const std::vector<Value>& values);
 // {"as_tensor": {"name": ...}}, {"as_sym_int": {"as_name": ...}}, ...
 nlohmann::ordered_json write_value(const Value& value);
+// A graph that is an argument: PyTorch's Graph object.
+nlohmann::ordered_json write_subgraph(const Graph& graph);
 
 }  // namespace assay

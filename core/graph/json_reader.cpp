@@ -12,6 +12,7 @@
 #include "core/graph/known_operators.h"
 #include "core/graph/source_link.h"
 #include "core/graph/symbolic_expression.h"
+#include "core/opset/schema.h"
 
 namespace assay {
 namespace {
@@ -28,14 +29,22 @@ std::string op_of_target(const std::string& target) {
   if (text.rfind(kPrefix, 0) == 0) text = text.substr(kPrefix.size());
   if (text == "aten.lift_fresh_copy.default") text = "aten.clone.default";
   const auto dot = text.find('.');
+  // Higher-order operators have no overloads; here every operator has.
+  if (text.rfind("higher_order.", 0) == 0 && text.find('.', dot + 1) == std::string::npos) text += ".default";
   return dot == std::string::npos ? text : text.substr(0, dot) + "::" + text.substr(dot + 1);
 }
 
 class Reader {
  public:
-  Reader(const nlohmann::json& document, const std::string& origin)
-      : root_(document, origin, ""), graph_json_(root_.at("graph_module").at("graph")) {
+  explicit Reader(const JsonCursor& root, const std::string& origin)
+      : graph_json_(root.at("graph_module").at("graph")),
+        signature_(root.at("graph_module").at("signature")) {
     graph_.id = origin;
+  }
+  // A graph that is an argument: without a signature, all its inputs and outputs are the caller's.
+  struct WithoutSignature {};
+  Reader(const JsonCursor& graph, std::string id, WithoutSignature) : graph_json_(graph) {
+    graph_.id = std::move(id);
   }
 
   Graph run() {
@@ -46,9 +55,17 @@ class Reader {
         }
       }
     }
-    read_inputs();
+    if (signature_) {
+      read_inputs();
+    } else {
+      read_parameters();
+    }
     read_nodes();
-    read_outputs();
+    if (signature_) {
+      read_outputs();
+    } else {
+      read_results();
+    }
     functionalise(graph_);
     return std::move(graph_);
   }
@@ -158,7 +175,7 @@ class Reader {
 
   void read_inputs() {
     const JsonCursor inputs = graph_json_.at("inputs");
-    const JsonCursor specs = root_.at("graph_module").at("signature").at("input_specs");
+    const JsonCursor specs = signature_->at("input_specs");
     if (inputs.size() != specs.size()) {
       specs.fail(fmt::format("{} input_specs for {} graph inputs", specs.size(), inputs.size()));
     }
@@ -230,13 +247,59 @@ class Reader {
     for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes.at(i));
   }
 
+  void read_parameters() {
+    const JsonCursor inputs = graph_json_.at("inputs");
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      std::vector<ValueId> ids;
+      define_outputs(inputs.at(i), -1, ids);
+      if (ids.size() != 1 || ids[0] < 0) inputs.at(i).fail("expected one tensor or symbolic number");
+      graph_.inputs.push_back({ids[0], InputKind::user, graph_.values[static_cast<std::size_t>(ids[0])].name,
+                               true, std::nullopt});
+    }
+  }
+
+  void read_results() {
+    const JsonCursor outputs = graph_json_.at("outputs");
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Argument argument = read_argument(outputs.at(i), names_);
+      const auto* value = std::get_if<ValueArg>(&argument);
+      if (value == nullptr) outputs.at(i).fail("expected a tensor");
+      graph_.outputs.push_back({value->id, OutputKind::user, "", std::nullopt});
+    }
+  }
+
+  // Graphs inside graphs that are arguments would be functions that call functions; no operator here has
+  // them.
+  Argument read_any_argument(const JsonCursor& cursor, const std::string& node) {
+    const auto [kind, value] = cursor.alternative();
+    if (kind != "as_graph") return read_argument(cursor, names_);
+    if (!signature_) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: a graph inside a graph that is an argument itself", value.place()));
+    }
+    GraphArg function;
+    function.name = value.at("name").string();
+    std::string id = fmt::format("{}: node '{}': graph '{}'", graph_.id, node, function.name);
+    function.graph =
+        std::make_shared<const Graph>(Reader(value.at("graph"), std::move(id), WithoutSignature{}).run());
+    return function;
+  }
+
   void read_node(const JsonCursor& cursor) {
     Node node;
     node.op = op_of_target(cursor.at("target").string());
+    const auto given = cursor.find("name");
+    const std::string place = given ? given->string() : fmt::format("number {}", graph_.nodes.size());
     const JsonCursor inputs = cursor.at("inputs");
+    const Schema* schema = find_schema(node.op);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const JsonCursor input = inputs.at(i);
-      node.arguments.push_back({input.at("name").string(), read_argument(input.at("arg"), names_)});
+      std::string name = input.at("name").string();
+      // PyTorch leaves the names of a higher-order operator's arguments out.
+      if (name.empty() && schema != nullptr && i < schema->arguments.size()) {
+        name = schema->arguments[i].name;
+      }
+      node.arguments.push_back({std::move(name), read_any_argument(input.at("arg"), place)});
     }
     const JsonCursor outputs = cursor.at("outputs");
     if (node.op == "_operator::getitem") {
@@ -282,7 +345,7 @@ class Reader {
 
   void read_outputs() {
     const JsonCursor outputs = graph_json_.at("outputs");
-    const JsonCursor specs = root_.at("graph_module").at("signature").at("output_specs");
+    const JsonCursor specs = signature_->at("output_specs");
     if (outputs.size() != specs.size()) {
       specs.fail(fmt::format("{} output_specs for {} graph outputs", specs.size(), outputs.size()));
     }
@@ -320,8 +383,8 @@ class Reader {
     }
   }
 
-  JsonCursor root_;
   JsonCursor graph_json_;
+  std::optional<JsonCursor> signature_;  // none: the graph is an argument
   Graph graph_;
   ValueNames names_;
   std::unordered_map<std::string, JsonCursor> declared_;
@@ -344,7 +407,7 @@ void check_version(const nlohmann::json& document, const std::string& origin) {
 
 Graph graph_from_document(const nlohmann::json& document, const std::string& origin) {
   check_version(document, origin);
-  Graph graph = Reader(document, origin).run();
+  Graph graph = Reader(JsonCursor(document, origin, ""), origin).run();
   validate(graph);
   return graph;
 }
@@ -353,10 +416,18 @@ Graph graph_from_json(std::string_view json, const std::string& origin) {
   return graph_from_document(parse_json(json, origin), origin);
 }
 
+std::shared_ptr<const Graph> function_from_json(std::string_view json, const std::string& origin) {
+  const nlohmann::json document = parse_json(json, origin);
+  auto graph = std::make_shared<const Graph>(
+      Reader(JsonCursor(document, origin, ""), origin, Reader::WithoutSignature{}).run());
+  validate(*graph);
+  return graph;
+}
+
 Graph graph_from_json_unchecked(std::string_view json, const std::string& origin) {
   const nlohmann::json document = parse_json(json, origin);
   check_version(document, origin);
-  return Reader(document, origin).run();
+  return Reader(JsonCursor(document, origin, ""), origin).run();
 }
 
 }  // namespace assay

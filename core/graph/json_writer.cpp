@@ -21,7 +21,8 @@ std::string target_of_op(const std::string& op) {
   const auto colons = op.find("::");
   if (colons == std::string::npos) return op;
   const std::string space = op.substr(0, colons);
-  const std::string rest = op.substr(colons + 2);
+  std::string rest = op.substr(colons + 2);
+  if (space == "higher_order") rest = rest.substr(0, rest.find('.'));  // they have no overloads
   const bool python = space == "_operator" || space == "math" || space == "torch";
   return fmt::format("{}{}.{}", python ? "" : "torch.ops.", space, rest);
 }
@@ -37,7 +38,8 @@ class Writer {
  public:
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
-  std::string run() {
+  // The object that PyTorch calls Graph: values and nodes, without the signature.
+  Json graph_json() {
     Json tensor_values = Json::object();
     Json sym_ints = Json::object();
     Json sym_bools = Json::object();
@@ -62,28 +64,33 @@ class Writer {
     for (const Node& node : graph_.nodes) nodes.push_back(node_json(node));
 
     Json inputs = Json::array();
-    Json input_specs = Json::array();
     for (const GraphInput& input : graph_.inputs) {
       inputs.push_back(input.value >= 0 ? write_value(value(input.value)) : constant_json(input.constant));
-      input_specs.push_back(input_spec(input));
     }
     Json outputs = Json::array();
-    Json output_specs = Json::array();
     for (const GraphOutput& output : graph_.outputs) {
       outputs.push_back(output.value >= 0 ? write_value(value(output.value))
                                           : constant_json(output.constant));
-      output_specs.push_back(output_spec(output, outputs.back()));
     }
+    return {{"inputs", std::move(inputs)},
+            {"outputs", std::move(outputs)},
+            {"nodes", std::move(nodes)},
+            {"tensor_values", std::move(tensor_values)},
+            {"sym_int_values", std::move(sym_ints)},
+            {"sym_bool_values", std::move(sym_bools)},
+            {"is_single_tensor_return", false},
+            {"custom_obj_values", Json::object()},
+            {"sym_float_values", std::move(sym_floats)}};
+  }
 
-    Json graph = {{"inputs", std::move(inputs)},
-                  {"outputs", std::move(outputs)},
-                  {"nodes", std::move(nodes)},
-                  {"tensor_values", std::move(tensor_values)},
-                  {"sym_int_values", std::move(sym_ints)},
-                  {"sym_bool_values", std::move(sym_bools)},
-                  {"is_single_tensor_return", false},
-                  {"custom_obj_values", Json::object()},
-                  {"sym_float_values", std::move(sym_floats)}};
+  std::string run() {
+    Json graph = graph_json();
+    Json input_specs = Json::array();
+    for (const GraphInput& input : graph_.inputs) input_specs.push_back(input_spec(input));
+    Json output_specs = Json::array();
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      output_specs.push_back(output_spec(graph_.outputs[i], graph.at("outputs").at(i)));
+    }
     Json ranges = Json::object();
     for (const std::string& symbol : symbols_) ranges[symbol] = {{"min_val", 0}, {"max_val", nullptr}};
     const Json document = {
@@ -280,6 +287,12 @@ class Writer {
 };
 
 }  // namespace
+
+nlohmann::ordered_json write_subgraph(const Graph& graph) {
+  Json json = Writer(graph).graph_json();
+  json["is_single_tensor_return"] = graph.outputs.size() == 1;
+  return json;
+}
 
 std::string graph_to_json(const Graph& graph) {
   try {

@@ -140,12 +140,32 @@ class Validator {
         fail(node, error.what());
       }
       check_value_kinds(node, argument, declared->type);
+      if (const auto* function = std::get_if<GraphArg>(&argument.value)) check_function(node, *function);
     }
     for (const SchemaArgument& argument : schema->arguments) {
       if (!argument.default_value && !argument.type.optional && !given.contains(argument.name)) {
         fail(node, fmt::format("argument '{}' is missing; the schema is {}", argument.name, schema->text));
       }
     }
+  }
+
+  void check_function(const Node& node, const GraphArg& function) const {
+    const Graph& graph = *function.graph;
+    for (const GraphInput& input : graph.inputs) {
+      if (input.kind != InputKind::user || input.value < 0)
+        fail(node, fmt::format("graph '{}' has an input that is no parameter", function.name));
+    }
+    for (const GraphOutput& output : graph.outputs) {
+      if (output.kind != OutputKind::user || output.value < 0)
+        fail(node, fmt::format("graph '{}' has an output that is no result", function.name));
+    }
+    for (const Node& inner : graph.nodes) {
+      for (const NamedArgument& argument : inner.arguments) {
+        if (std::holds_alternative<GraphArg>(argument.value))
+          fail(node, fmt::format("graph '{}' has a graph as an argument", function.name));
+      }
+    }
+    validate(graph);
   }
 
   void check_host_scalar(const Node& node, const NamedArgument& argument) const {

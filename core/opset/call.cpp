@@ -360,6 +360,13 @@ std::optional<DType> OpCall::dtype_opt(std::string_view name) const {
   return value->dtype;
 }
 
+const Graph* OpCall::graph_opt(std::string_view name) const {
+  if (is_none(name)) return nullptr;
+  const auto* value = std::get_if<GraphArg>(&argument(name));
+  if (value == nullptr) wrong_kind(name, "a graph");
+  return value->graph.get();
+}
+
 int64_t normalise_dim(int64_t dim, int64_t rank, const OpCall& call) {
   const int64_t range = rank == 0 ? 1 : rank;
   if (dim < -range || dim >= range) {

@@ -83,6 +83,7 @@ class OpCall {
   std::string string(std::string_view name) const;
   std::optional<std::string> string_opt(std::string_view name) const;
   std::optional<DType> dtype_opt(std::string_view name) const;
+  const Graph* graph_opt(std::string_view name) const;  // a function; nullptr for None
 
  private:
   void resolve(const std::vector<NamedArgument>& given);

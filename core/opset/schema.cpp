@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Generated from core/opset/schemas.txt.
+// Generated from core/opset/schemas.txt and own_schemas.txt.
 const std::vector<std::string_view>& schema_lines();
 
 const SchemaArgument* Schema::find(std::string_view argument) const {
@@ -30,7 +30,7 @@ const std::vector<Schema>& all_schemas() {
               [](const Schema& a, const Schema& b) { return a.full_name() < b.full_name(); });
     for (std::size_t i = 1; i < out.size(); ++i) {
       if (out[i - 1].full_name() == out[i].full_name()) {
-        throw Error(ErrorCode::internal, "core/opset/schemas.txt holds " + out[i].full_name() + " twice");
+        throw Error(ErrorCode::internal, "core/opset holds the schema of " + out[i].full_name() + " twice");
       }
     }
     return out;
@@ -102,6 +102,10 @@ bool is_single(const SchemaType& type, const Argument& value) {
       return false;  // a generator cannot be in a graph; the argument is optional and None
     case BaseType::any:
       return std::holds_alternative<std::string>(value) || is_number(value) || given_by_node;
+    case BaseType::graph: {
+      const auto* function = std::get_if<GraphArg>(&value);
+      return function != nullptr && function->graph != nullptr;
+    }
   }
   return false;
 }

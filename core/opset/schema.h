@@ -1,4 +1,6 @@
-// PyTorch operator schemas, parsed from data (core/opset/schemas.txt is compiled in).
+// Operator schemas, parsed from data: PyTorch's own (core/opset/schemas.txt, written by
+// sweeps/export/dump_schemas.py) and those that PyTorch's registry does not have (own_schemas.txt). Both are
+// compiled in.
 #pragma once
 
 #include <optional>
@@ -22,7 +24,8 @@ enum class BaseType {
   device,
   memory_format,
   generator,
-  any  // "Any": a process group's name in _c10d_functional
+  any,   // "Any": a process group's name in _c10d_functional
+  graph  // "Graph": a function, of higher-order operators only
 };
 
 struct SchemaType {

@@ -28,6 +28,7 @@ constexpr BaseName kBaseNames[] = {
     {"ScalarType", BaseType::dtype, false},    {"Layout", BaseType::layout, false},
     {"Device", BaseType::device, false},       {"MemoryFormat", BaseType::memory_format, false},
     {"Generator", BaseType::generator, false}, {"Any", BaseType::any, false},
+    {"Graph", BaseType::graph, false},
 };
 
 // c10::ScalarType (c10/core/ScalarType.h), which numbers differently from torch/_export/serde/schema.py.
@@ -372,6 +373,7 @@ class Parser {
         return keyword_value("memory_format");
       case BaseType::tensor:
       case BaseType::generator:
+      case BaseType::graph:
         fail("this type has no default but None");
     }
     fail("unknown type");

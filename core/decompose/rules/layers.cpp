@@ -1,7 +1,4 @@
-// Composite layers: normalisation, softmax, attention, pooling.
-#include <cmath>
-#include <limits>
-
+// Composite layers: normalisation, softmax, pooling.
 #include "core/decompose/shorthands.h"
 #include "core/opset/shapes.h"
 
@@ -33,8 +30,15 @@ Ids group_norm(Rewriter& w, const OpCall& call) {
 }
 
 Ids batch_norm(Rewriter& w, const OpCall& call) {
-  if (call.boolean("training") || !value_of_opt(call, "running_mean") || !value_of_opt(call, "running_var"))
-    return {};
+  if (call.boolean("training")) {
+    return {w.emit_all("aten::_native_batch_norm_legit.no_stats", {{"input", passed_on(call, "input")},
+                                                                   {"weight", passed_on(call, "weight")},
+                                                                   {"bias", passed_on(call, "bias")},
+                                                                   {"training", true},
+                                                                   {"momentum", passed_on(call, "momentum")},
+                                                                   {"eps", passed_on(call, "eps")}})[0]};
+  }
+  if (!value_of_opt(call, "running_mean") || !value_of_opt(call, "running_var")) return {};
   return {w.emit("aten::_native_batch_norm_legit_no_training.default",
                  {{"input", passed_on(call, "input")},
                   {"weight", passed_on(call, "weight")},
@@ -73,102 +77,6 @@ Ids rms_norm(Rewriter& w, const OpCall& call) {
 Ids softmax(Rewriter& w, const OpCall& call, const char* op) {
   const ValueId self = w.cast(value_of(call, "self"), call.output(0).dtype);
   return {w.emit(op, {{"self", ValueArg{self}}, {"dim", passed_on(call, "dim")}, {"half_to_float", false}})};
-}
-
-// [B..., H, L, E] as [B * H, L, E].
-ValueId batched(Rewriter& w, ValueId x) {
-  const Shape shape = w.shape(x);
-  if (shape.size() == 3) return x;
-  const int64_t batch = element_count(Shape(shape.begin(), shape.end() - 2));
-  return w.view(x, {batch, shape[shape.size() - 2], shape.back()});
-}
-
-// Key and value heads repeated in blocks for grouped-query attention.
-ValueId repeat_heads(Rewriter& w, ValueId x, int64_t heads) {
-  const Shape shape = w.shape(x);
-  const std::size_t at = shape.size() - 3;
-  if (shape[at] == heads || shape[at] == 0 || heads % shape[at] != 0) return x;
-  Shape wide = shape;
-  wide.insert(wide.begin() + static_cast<int64_t>(at) + 1, heads / shape[at]);
-  const ValueId apart =
-      w.emit("aten::unsqueeze.default", {{"self", ValueArg{x}}, {"dim", static_cast<int64_t>(at) + 1}});
-  const ValueId repeated = w.emit("aten::clone.default", {{"self", ValueArg{w.expand(apart, wide)}}});
-  Shape merged = shape;
-  merged[at] = heads;
-  return w.view(repeated, merged);
-}
-
-// [L, S], true where row i may look at column j: j <= i (top-left alignment, PyTorch documentation).
-ValueId causal_mask(Rewriter& w, int64_t rows, int64_t columns) {
-  const ValueId all = w.full({rows, columns}, true, DType::boolean);
-  return w.emit("aten::tril.default", {{"self", ValueArg{all}}});
-}
-
-// With these sizes in front of the last two.
-ValueId with_batch(Rewriter& w, ValueId x, const Shape& batch) {
-  const Shape shape = w.shape(x);
-  Shape wide = batch;
-  wide.insert(wide.end(), shape.end() - 2, shape.end());
-  return shape == wide ? x : unary(w, "aten::clone.default", w.expand(x, wide));
-}
-
-// softmax(q k^T scale + mask) v; a row that may look at nothing is zero (PyTorch's _safe_softmax).
-Ids attention(Rewriter& w, const OpCall& call) {
-  if (call.floating("dropout_p") != 0) return {};
-  ValueId query = value_of(call, "query"), key = value_of(call, "key"), value = value_of(call, "value");
-  if (rank_of(w, query) < 2 || rank_of(w, key) < 2 || rank_of(w, value) < 2) return {};
-  if (call.boolean("enable_gqa")) {
-    const Shape given = w.shape(query);
-    if (given.size() < 3 || rank_of(w, key) < 3 || rank_of(w, value) < 3) return {};
-    key = repeat_heads(w, key, given[given.size() - 3]);
-    value = repeat_heads(w, value, given[given.size() - 3]);
-  }
-  Shape batch;
-  for (const ValueId one : {query, key, value}) {
-    const Shape& shape = w.shape(one);
-    batch = broadcast(batch, Shape(shape.begin(), shape.end() - 2), call);
-  }
-  query = with_batch(w, query, batch);
-  key = with_batch(w, key, batch);
-  value = with_batch(w, value, batch);
-  const Shape q = w.shape(query), k = w.shape(key);
-  const int64_t rows = q[q.size() - 2], columns = k[k.size() - 2];
-  const double scale = call.scalar_opt("scale") ? call.scalar("scale").as_double()
-                                                : 1 / std::sqrt(static_cast<double>(q.back()));
-
-  const ValueId across = w.permute(batched(w, key), {0, 2, 1});
-  ValueId scores =
-      w.emit("aten::bmm.default", {{"self", ValueArg{batched(w, query)}}, {"mat2", ValueArg{across}}});
-  Shape full(q.begin(), q.end() - 1);
-  full.push_back(columns);
-  if (w.shape(scores) != full) scores = w.view(scores, full);
-  scores = w.emit("aten::mul.Tensor", {{"self", ValueArg{scores}}, {"other", scale}});
-
-  std::optional<ValueId> mask = value_of_opt(call, "attn_mask");
-  if (call.boolean("is_causal")) mask = causal_mask(w, rows, columns);
-  const double nothing = -std::numeric_limits<double>::infinity();
-  if (mask && w.dtype(*mask) == DType::boolean) {
-    scores = w.emit("aten::where.self", {{"condition", ValueArg{*mask}},
-                                         {"self", ValueArg{scores}},
-                                         {"other", ValueArg{w.scalar_like(scores, nothing)}}});
-  } else if (mask) {
-    scores = w.emit("aten::add.Tensor", {{"self", ValueArg{scores}}, {"other", ValueArg{*mask}}});
-  }
-  ValueId weights = w.emit("aten::_softmax.default",
-                           {{"self", ValueArg{scores}}, {"dim", int64_t{-1}}, {"half_to_float", false}});
-  if (mask && !call.boolean("is_causal")) {
-    const ValueId open = w.emit("aten::ne.Scalar", {{"self", ValueArg{scores}}, {"other", nothing}});
-    const ValueId any =
-        w.emit("aten::any.dim", {{"self", ValueArg{open}}, {"dim", int64_t{-1}}, {"keepdim", true}});
-    weights = w.emit("aten::where.self", {{"condition", ValueArg{any}},
-                                          {"self", ValueArg{weights}},
-                                          {"other", ValueArg{w.scalar_like(weights, int64_t{0})}}});
-  }
-  const ValueId product = w.emit(
-      "aten::bmm.default", {{"self", ValueArg{batched(w, weights)}}, {"mat2", ValueArg{batched(w, value)}}});
-  Shape result = batch;
-  result.insert(result.end(), {rows, w.shape(value).back()});
-  return {w.shape(product) == result ? product : w.view(product, result)};
 }
 
 // One row of a two-dimensional pooling.
@@ -234,7 +142,6 @@ void register_layers(DecomposeTable& table) {
             [](Rewriter& w, const OpCall& call) { return softmax(w, call, "aten::_softmax.default"); });
   table.add("aten::log_softmax.int",
             [](Rewriter& w, const OpCall& call) { return softmax(w, call, "aten::_log_softmax.default"); });
-  table.add("aten::scaled_dot_product_attention.default", attention);
   table.add("aten::max_pool2d.default", max_pool);
   table.add("aten::max_pool1d.default", max_pool1d);
   table.add("aten::max_pool3d.default", [](Rewriter& w, const OpCall& call) {

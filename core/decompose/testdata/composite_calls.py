@@ -312,4 +312,29 @@ call("pixel_shuffle.default", self_=f(2, 8, 1, 3), upscale_factor=2)
 call("pixel_unshuffle.default", self_=IMAGE, downscale_factor=2)
 call("channel_shuffle.default", self_=f(1, 6, 2), groups=3)
 
+# Attention that the kernels of a backend may fuse, and its backward pass. A row without an open key is left out
+# for the flash variant: PyTorch's logsumexp is 0 there.
+OPEN = torch.tensor([[True, True, False, True, False], [False, False, True, False, False], [True] * 5])
+BIAS = torch.where(OPEN, f(3, 5), -math.inf)
+math_sdpa = "_scaled_dot_product_attention_math.default"
+call(math_sdpa, query=Q, key=K, value=V)
+call(math_sdpa, query=Q, key=K, value=V, is_causal=True, scale=0.25)
+call(math_sdpa, query=Q, key=K, value=V, attn_mask=BIAS)
+call(math_sdpa, query=f(2, 4, 3, 4), key=K, value=V, enable_gqa=True)
+flash = "_scaled_dot_product_flash_attention_for_cpu"
+SQUARE = f(2, 2, 5, 4)
+for name, given in {
+    "plain": {},
+    "causal": {"is_causal": True, "scale": 0.5},
+    "bias": {"attn_mask": BIAS},
+    "groups": {"query": f(2, 4, 3, 4)},
+}.items():
+    given = {"query": Q, "key": K, "value": SQUARE, "dropout_p": 0.0, "is_causal": False, **given}
+    call(flash + ".default", **given)
+    if name == "groups":
+        continue  # PyTorch's backward kernel wants equal heads
+    out, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(**given)
+    backward = {"grad_out": f(*out.shape), "out": out, "logsumexp": logsumexp, **given}
+    call(flash + "_backward.default", **backward)
+
 print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")

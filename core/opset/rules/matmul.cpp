@@ -1,4 +1,5 @@
 // Matrix products, attention and pairwise distances.
+#include "core/opset/attention.h"
 #include "core/opset/checks.h"
 
 namespace assay {
@@ -98,58 +99,35 @@ Metas matmul(const OpCall& call) {
   return {{self.dtype, shape}};
 }
 
-// query [..., L, E], key [..., S, E], value [..., S, Ev] -> [..., L, Ev]
+// query [..., L, E], key [..., S, E], value [..., S, Ev] -> [..., L, Ev], and beside it the weights or the
+// logarithm of their sum before normalisation.
 Metas attention(const OpCall& call) {
+  const AttentionCall a = attention_call(call);
+  return {a.output(meta(call, "query").dtype)};
+}
+Metas attention_and_weights(const OpCall& call) {
+  const AttentionCall a = attention_call(call);
+  const DType dtype = meta(call, "query").dtype;
+  TensorMeta weights{dtype, a.batch};
+  weights.shape.insert(weights.shape.end(), {a.rows, a.keys});
+  return {a.output(dtype), weights};
+}
+Metas attention_and_logsumexp(const OpCall& call) {
+  const AttentionCall a = attention_call(call);
+  const DType dtype = meta(call, "query").dtype;
+  return {a.output(dtype), a.logsumexp(dtype)};
+}
+
+// Gradients of query, key and value.
+Metas attention_backward(const OpCall& call) {
+  const AttentionCall a = attention_call(call);
   const TensorMeta& query = meta(call, "query");
-  const TensorMeta& key = meta(call, "key");
-  const TensorMeta& value = meta(call, "value");
-  for (const std::string_view name : {"query", "key", "value"}) {
+  for (const std::string_view name : {"grad_out", "out"}) {
     require_same_dtype(call, name, "query");
-    if (rank(meta(call, name)) < 2) {
-      fail(call, "{} has shape {}; it must have at least 2 dims", name, to_string(meta(call, name).shape));
-    }
+    require_shape(call, name, a.output(query.dtype).shape);
   }
-  require_kind(call, "query", query.dtype, kFloat);
-  require_inner(call, "key", key.shape.back(), "last", "query", query.shape.back());
-  const int64_t keys = size_at(key, -2);
-  if (size_at(value, -2) != keys) {
-    fail(call, "value has shape {}; its second to last size must equal that of key, {}",
-         to_string(value.shape), keys);
-  }
-  const auto leading = [](const TensorMeta& tensor) {
-    return Shape(tensor.shape.begin(), tensor.shape.end() - 2);
-  };
-  Shape key_batch = leading(key);
-  Shape value_batch = leading(value);
-  if (call.boolean("enable_gqa")) {
-    if (rank(query) < 3 || rank(key) < 3 || rank(value) < 3) {
-      fail(call, "enable_gqa needs a dim of heads: query, key and value must have at least 3 dims");
-    }
-    const int64_t heads = size_at(query, -3);
-    for (Shape* batch : {&key_batch, &value_batch}) {
-      if (batch->back() == 0 || heads % batch->back() != 0) {
-        fail(call,
-             "query has {} heads; with enable_gqa that must be a multiple of the {} heads of key and value",
-             heads, batch->back());
-      }
-      batch->back() = heads;
-    }
-  }
-  Shape batch = broadcast(broadcast(leading(query), key_batch, call), value_batch, call);
-  if (const TensorMeta* mask = meta_opt(call, "attn_mask")) {
-    if (call.boolean("is_causal")) fail(call, "attn_mask and is_causal are both given; only one may be");
-    if (mask->dtype != DType::boolean && mask->dtype != query.dtype) {
-      fail(call, "attn_mask has dtype {}; it must be bool or the dtype of query, {}", name_of(mask->dtype),
-           name_of(query.dtype));
-    }
-    Shape scores = batch;
-    scores.push_back(size_at(query, -2));
-    scores.push_back(keys);
-    require_expands(call, "attn_mask", mask->shape, scores);
-  }
-  batch.push_back(size_at(query, -2));
-  batch.push_back(value.shape.back());
-  return {{query.dtype, batch}};
+  require_shape(call, "logsumexp", a.logsumexp(query.dtype).shape);
+  return {query, meta(call, "key"), meta(call, "value")};
 }
 
 // [..., P, M] and [..., R, M] -> [..., P, R]
@@ -201,6 +179,10 @@ void register_matmul(ShapeTable& table) {
   table.add("aten::linear.default", linear);
   table.add("aten::matmul.default", matmul);
   table.add("aten::scaled_dot_product_attention.default", attention);
+  table.add("aten::_scaled_dot_product_attention_math.default", attention_and_weights);
+  table.add("aten::_scaled_dot_product_flash_attention_for_cpu.default", attention_and_logsumexp);
+  table.add("aten::_scaled_dot_product_flash_attention_for_cpu_backward.default", attention_backward);
+  table.add("assay::scaled_dot_product_attention.default", attention_and_logsumexp);
   table.add("aten::_cdist_forward.default", cdist);
   table.add("aten::cosine_similarity.default", cosine_similarity);
   table.add("aten::_pdist_forward.default", pdist);

@@ -33,6 +33,7 @@ constexpr Unary kUnary[] = {
     {"aten::elu.default", kFloat, Result::same},
     {"aten::erf.default", kNoComplex, Result::inexact},
     {"aten::exp.default", kAny, Result::inexact},
+    {"aten::exp2.default", kAny, Result::inexact},
     {"aten::expm1.default", kAny, Result::inexact},
     {"aten::floor.default", kReal, Result::same},
     {"aten::hardsigmoid.default", kFloat, Result::same},
