@@ -137,6 +137,8 @@ TEST(Decompose, EveryRuleAgreesWithPyTorch) {
   // Results without a value, or on a device: nothing to compare with.
   for (const std::string& name : decompose_rules().names()) {
     if (name == "aten::empty_like.default" || name == "aten::to.device") continue;
+    // Not PyTorch's, or not to be called with text: reference/attention_test.cpp.
+    if (name.starts_with("assay::") || name.starts_with("higher_order::")) continue;
     EXPECT_TRUE(seen.contains(name)) << name << " has a rule and no call in composite_calls.py";
   }
 }
