@@ -26,9 +26,12 @@ const char* contract_json() {
     {"source": "the Tensor engine is modelled on AVX-512's bf16 dot product, which takes subnormals as zero",
      "op": "aten::*mm.default", "dtype": "bf16", "ftz_in": true, "ftz_out": true},
     {"op": "aten::convolution.default", "dtype": "bf16", "ftz_in": true, "ftz_out": true},
+    {"op": "*scaled_dot_product*", "dtype": "bf16", "ftz_in": true, "ftz_out": true},
     {"op": "aten::*mm.default", "option": "auto_cast=matmult", "dtype": "f32", "input": "bf16",
      "products_exact": true, "ftz_in": true, "ftz_out": true},
     {"op": "aten::convolution.default", "option": "auto_cast=matmult", "dtype": "f32", "input": "bf16",
+     "products_exact": true, "ftz_in": true, "ftz_out": true},
+    {"op": "*scaled_dot_product*", "option": "auto_cast=matmult", "dtype": "f32", "input": "bf16",
      "products_exact": true, "ftz_in": true, "ftz_out": true},
     {"source": "device: NEURON_RT_STOCHASTIC_ROUNDING_EN", "option": "stochastic_rounding=1",
      "rounding": "stochastic", "correctly_rounded": false}

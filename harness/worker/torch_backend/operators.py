@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from . import own_operators  # noqa: F401  registers them
 from .errors import MissingOutput, Unsupported
 from .failures import is_out_of_memory
 from .graph import TENSOR, Keyword, Node, Ref, Value
