@@ -10,7 +10,7 @@ std::optional<std::string> ineligible(const Case& c, const Record& record, bool 
   }
   const auto lacking = [&](const std::string& reason) {
     return reason == "float64" || reason == "complex" || reason == "dynamic_shape" ||
-           (reason == "dtype" && !is_ours);
+           ((reason == "dtype" || reason == "argument") && !is_ours);
   };
   if (lacking(record.reason)) return record.reason;
   if (record.reason != "nothing_ran_on_device" || record.fallbacks.empty()) return std::nullopt;

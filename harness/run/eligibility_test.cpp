@@ -19,12 +19,14 @@ TEST(Ineligible, KindsOfNumbersThatABackendDoesNotHave) {
   EXPECT_EQ(ineligible(single, unsupported("nothing_ran_on_device", {"complex", "complex"}), true),
             "complex");
   EXPECT_EQ(ineligible(single, unsupported("dtype"), false), "dtype");
+  EXPECT_EQ(ineligible(single, unsupported("argument"), false), "argument");
 }
 
 TEST(Ineligible, WhatABackendShouldHaveStaysAFailure) {
   const Case single;
   EXPECT_FALSE(ineligible(single, unsupported("operator"), false));
   EXPECT_FALSE(ineligible(single, unsupported("dtype"), true));
+  EXPECT_FALSE(ineligible(single, unsupported("argument"), true));
   EXPECT_FALSE(ineligible(single, unsupported("nothing_ran_on_device"), true));
   EXPECT_FALSE(ineligible(single, unsupported("nothing_ran_on_device", {"float64", "operator"}), true));
   Record wrong = unsupported("float64");

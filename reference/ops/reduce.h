@@ -10,13 +10,26 @@
 
 namespace assay::reference {
 
+// Unit roundoff of a cast between float dtypes that loses precision, else 0.
+inline double cast_roundoff(DType from, DType to) {
+  if (!is_float(from) || !is_float(to)) return 0;
+  const FloatFormat& format = float_format(to);
+  return format.precision < float_format(from).precision ? format.unit_roundoff() : 0;
+}
+
 // One output a row: F(row, length).
 template <class T, class RealF, class IntF>
 std::vector<Array<T>> reduce(const OpCall& call, const Inputs<T>& in, const std::vector<int64_t>& dims,
                              RealF&& real, IntF&& integral) {
   auto out = make_array<T>(call.output(0));
   Rows rows;
-  const Array<T> values = gathered_rows(as_kind_of(*in[0], out.meta), dims, rows);
+  Array<T> values = gathered_rows(as_kind_of(*in[0], out.meta), dims, rows);
+  if constexpr (std::is_same_v<T, Bounded>) {
+    // With `dtype` the input is cast before it is reduced (PyTorch's documentation).
+    if (const double u = cast_roundoff(in[0]->meta.dtype, out.meta.dtype); u > 0) {
+      for (Bounded& x : values.real) x.bound += u * std::fabs(x.value);
+    }
+  }
   for (int64_t r = 0; r < rows.count; ++r) {
     if (out.is_integral()) {
       out.integer[at(r)] =
@@ -182,7 +195,10 @@ std::vector<Array<T>> any_of(const OpCall& call, const Inputs<T>& in) {
   flags.integer = truth(*in[0]);
   std::vector<int64_t> dims;
   const SchemaArgument* dim = call.schema().find("dim");
-  if (dim != nullptr && !dim->type.list) {
+  const auto list = dim != nullptr && dim->type.list ? call.integers_opt("dim") : std::nullopt;
+  if (list && list->empty()) {
+    // Nothing is reduced.
+  } else if (dim != nullptr && !dim->type.list) {
     if (in[0]->rank() > 0) dims = {normalise_dim(call.integer("dim"), in[0]->rank(), call)};
   } else {
     dims = dims_of(call);

@@ -44,6 +44,9 @@ _REFUSALS = (
     (re.compile(r"doesn't support float64|does not support float64"), "float64"),
     (re.compile(r"(?:not|n't) support(?:ed)? (?:for )?complex|[Cc]omplex \w+ (?:is|are) not supported"), "complex"),
     (re.compile(r"not (?:currently )?implemented for the \w+ device|Could not run '"), "operator"),
+    (re.compile(r"half to float conversion is not supported on CPU"), "dtype"),
+    # PyTorch's answer to x / 0 on integers, whose result nobody defines.
+    (re.compile(r"^ZeroDivisionError$"), "argument"),
     (re.compile(r"on a bool tensor is not supported|with (?:two )?bool tensors? is not supported"), "dtype"),
 )
 
