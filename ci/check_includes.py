@@ -19,7 +19,7 @@ ALLOWED = {
     "suites": ["harness/case", "models", "core"],
     "sweeps": ["harness/case", "models", "core"],
     "reports": ["harness/record", "core"],
-    "cli": ["reports", "suites", "sweeps", "harness", "models", "reference", "abi", "core"],
+    "cli": ["reports", "suites", "sweeps", "harness", "models", "reference", "backend", "abi", "core"],
 }
 FLOOR = {"core": 0, "abi": 1, "reference": 2, "backend": 2, "models": 3, "harness": 4, "suites": 5, "sweeps": 5,
          "reports": 6, "cli": 7}

@@ -20,7 +20,7 @@ constexpr const char* kInstructionLimit =
 constexpr const char* kDmaRate = "AWS Neuron SDK, nki-dma-overview.rst, theoretical peak of one DMA engine";
 constexpr const char* kDmaFixed = "AWS Neuron SDK, nki-dma-bandwidth-guide.rst / nki-dge.rst";
 constexpr const char* kLaunch =
-    "derived: neuron-bench L(50) - NCL(50) of a CS149 write-up, 57 to 101 us, mean 80";
+    "fitted: assay bench calibration, rows C14a to C14g (neuron-bench L - NCL, 57 to 101 us)";
 constexpr const char* kInitiation =
     "NKI ISA (2.26), cost formulas: an initiation interval of about 64 cycles";
 constexpr const char* kPacket =
@@ -33,7 +33,11 @@ constexpr const char* kSoftwareDescriptor =
     "invented: 16 GpSimd cycles a descriptor, two 512-bit writes on one of eight processors and their "
     "addresses";
 constexpr const char* kHostCopy = "invented: no time of a host copy is public";
-constexpr const char* kFloor = "fitted";
+constexpr const char* kFloor =
+    "fitted: assay bench calibration, rows C1 to C6d; one value for all generations";
+constexpr const char* kIssueTrn1 = "fitted: assay bench calibration, rows C6a, C6b and C6d";
+constexpr const char* kIssueTrn2 =
+    "fitted: assay bench calibration, rows C1 to C5b; nki-dge.rst says about 600 ns for a hwDGE instruction";
 constexpr const char* kFp8 =
     "AWS Neuron compiler error codes EVRF051 (no e4m3fn on Trn1/Trn2), EVRF052 (no e4m3 "
     "beyond Trn3); NKI ISA nc_matmul";
@@ -79,14 +83,14 @@ constexpr CoreDescription kCores[] = {
      .dma_engines = {16, "derived: 32 engines a chip / 2 cores"},
      .dma_queues_per_engine = {16, "NKI arch: 16 queues (rings) an engine"},
      .dma_bytes_per_ns_per_engine = {17, kDmaRate},
-     .dma_issue_ns = {343, "derived: tiny-DMA loops of a CS149 write-up, 0.343 us a DMA of 128 descriptors"},
+     .dma_issue_ns = {339, kIssueTrn1},
      .dma_semaphore_ns = {1300, kDmaFixed},
-     .launch_us = {80, kLaunch},
+     .launch_us = {78, kLaunch},
      .access_latency_cycles = {60, "NKI arch, v2: ~60 cycles static SBUF/PSUM access latency"},
      .instruction_overhead_cycles = {100, "NKI performance guide: ~100 cycles static overhead"},
      .min_initiation_cycles = {64, kInitiation},
      .shared_vector_scalar_psum_port = {true, "NKI arch, v2: Vector and Scalar cannot use PSUM concurrently"},
-     .kernel_floor_us = {11, kFloor},
+     .kernel_floor_us = {12.5, kFloor},
      .dma_packet_bytes = {4096, kPacket},
      .dma_descriptor_ns = {15, kDescriptor},
      .dma_transpose_efficiency = {0, "AWS Neuron SDK: DMA transpose needs Trn2"},
@@ -130,15 +134,14 @@ constexpr CoreDescription kCores[] = {
      .dma_engines = {16, "NKI arch: 16 engines a core"},
      .dma_queues_per_engine = {16, "NKI arch: 16 queues (rings) an engine"},
      .dma_bytes_per_ns_per_engine = {23, kDmaRate},
-     .dma_issue_ns = {600,
-                      "AWS Neuron SDK, nki-dge.rst: hwDGE instruction ~600 ns; CS149 loops measure 0.62 us"},
+     .dma_issue_ns = {551, kIssueTrn2},
      .dma_semaphore_ns = {1300, kDmaFixed},
-     .launch_us = {80, kLaunch},
+     .launch_us = {78, kLaunch},
      .access_latency_cycles = {60, "NKI arch gives ~60 cycles for v2; taken for v3"},
      .instruction_overhead_cycles = {100, "NKI performance guide: ~100 cycles static overhead"},
      .min_initiation_cycles = {64, kInitiation},
      .shared_vector_scalar_psum_port = {false, "NKI arch, v3: restriction lifted"},
-     .kernel_floor_us = {11, kFloor},
+     .kernel_floor_us = {12.5, kFloor},
      .dma_packet_bytes = {4096, kPacket},
      .dma_descriptor_ns = {11, kDescriptor},
      .dma_transpose_efficiency = {0.9, kDmaTranspose},
@@ -182,14 +185,14 @@ constexpr CoreDescription kCores[] = {
      .dma_engines = {16, "NKI arch: 16 engines a core"},
      .dma_queues_per_engine = {16, "NKI arch: 16 queues (rings) an engine"},
      .dma_bytes_per_ns_per_engine = {33, kDmaRate},
-     .dma_issue_ns = {600, "invented: as v3"},
+     .dma_issue_ns = {551, "invented: as v3"},
      .dma_semaphore_ns = {1300, kDmaFixed},
-     .launch_us = {80, kLaunch},
+     .launch_us = {78, kLaunch},
      .access_latency_cycles = {60, "invented: as v2"},
      .instruction_overhead_cycles = {100, kInvented},
      .min_initiation_cycles = {64, kInitiation},
      .shared_vector_scalar_psum_port = {false, "NKI arch, v3: restriction lifted"},
-     .kernel_floor_us = {11, kFloor},
+     .kernel_floor_us = {12.5, kFloor},
      .dma_packet_bytes = {4096, kPacket},
      .dma_descriptor_ns = {8, kDescriptor},
      .dma_transpose_efficiency = {0.9, kDmaTranspose},

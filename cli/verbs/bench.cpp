@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/calibration.h"
 #include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
@@ -19,6 +20,8 @@ struct BenchFlags {
   std::vector<std::string> what;
   std::string against;
   int blocks = 15;
+  std::string measurements;
+  bool json = false;
 };
 
 std::vector<Case> cases_of(const std::vector<std::string>& what) {
@@ -31,7 +34,7 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
     } else {
       throw Error(ErrorCode::invalid_argument,
-                  "bench " + name + ": not in this version; there are: ops, models");
+                  "bench " + name + ": not in this version; there are: ops, models, calibration");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -41,6 +44,9 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
 int bench(const RunFlags& run_flags, const BenchFlags& flags) {
   BenchOptions options;
   options.run = checked(run_flags, "bench", flags.what);
+  if (flags.what == std::vector<std::string>{"calibration"}) {
+    return bench_calibration({flags.measurements, flags.json, options.run.out});
+  }
   options.against = flags.against;
   options.blocks = flags.blocks;
   const bool quiet = options.run.quiet;
@@ -66,12 +72,15 @@ void register_bench(VerbTable& table) {
   table.add({"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
                auto run_flags = add_run_flags(command);
                auto flags = std::make_shared<BenchFlags>();
-               command.add_option("WHAT", flags->what, "ops, models")->required();
+               command.add_option("WHAT", flags->what, "ops, models, calibration")->required();
                command.add_option("--against", flags->against,
                                   "peer backend, timed in turns on the same cores");
                command.add_option("--blocks", flags->blocks, "measurements of each backend")
                    ->check(CLI::Range(2, 10000))
                    ->capture_default_str();
+               command.add_option("--measurements", flags->measurements,
+                                  "calibration: a CSV of measurements instead of the shipped one");
+               command.add_flag("--json", flags->json, "calibration: print JSON");
                return [run_flags, flags] { return bench(*run_flags, *flags); };
              }});
 }

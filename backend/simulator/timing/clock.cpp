@@ -22,7 +22,7 @@ enum Port : uint8_t { kSbufPort = 1, kPsumPort = 2 };
 // An instruction as the loop below needs it.
 struct Timed {
   double cost_ns = 0;         // that it holds its engine
-  float stall_ns = 0;         // if it reads what the instruction before it on its engine wrote
+  double stall_ns = 0;        // if it reads what the instruction before it on its engine wrote
   uint32_t next = kNone;      // of its engine
   uint32_t transfer = kNone;  // DMA
   uint32_t waits = 0;         // first in Program::waits
@@ -201,7 +201,7 @@ void Clock::Impl::decode(const Program& program) {
       t.cost_ns = instruction_cycles(program, i, core_) * cycle_ns_[e];
       if (i.engine != Engine::tensor && last[e] != kNone && !is_dma(program.instructions[last[e]].opcode) &&
           depends(program, i, program.instructions[last[e]])) {
-        t.stall_ns = static_cast<float>(stall_cycles * cycle_ns_[e]);
+        t.stall_ns = stall_cycles * cycle_ns_[e];
       }
       if (core_.shared_vector_gpsimd_port && (i.engine == Engine::vector || i.engine == Engine::gpsimd) &&
           touches(program, i, Space::sbuf)) {
@@ -261,7 +261,7 @@ void Clock::Impl::prepare(std::size_t e) {
   engine.contended_ns = 0;
   if (engine.current == kNone) return;
   const Timed& t = timed_[engine.current];
-  double ready = engine.free_ns + static_cast<double>(t.stall_ns);
+  double ready = engine.free_ns + t.stall_ns;
   engine.semaphore = -1;
   const SemaphoreWait* waits = program_->waits.data() + t.waits;
   for (std::size_t k = 0; k < t.wait_count; ++k) {
@@ -374,7 +374,11 @@ void Clock::Impl::trigger(std::size_t e) {
   engine.arrival_tail = t.transfer;
   const double end = dma.taken_ns + t.cost_ns;
   traces_[index].end_ns = end;
-  if (options_.events) result_.events[static_cast<std::size_t>(execute_event_[index])].end_s = seconds(end);
+  if (options_.events) {
+    TimingEvent& event = result_.events[static_cast<std::size_t>(execute_event_[index])];
+    event.start_s = seconds(dma.taken_ns);
+    event.end_s = seconds(end);
+  }
   result_.engines[e].active_s += t.cost_ns * 1e-9;
   result_.engines[e].contended_s += (dma.taken_ns - engine.ready_ns) * 1e-9;
   engine.free_ns = end;

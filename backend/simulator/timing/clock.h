@@ -68,7 +68,7 @@ struct TimingEvent {
 struct EngineTiming {
   double active_s = 0;     // executing; waiting is not active
   double waiting_s = 0;    // for semaphores, by semaphore in TimingResult::waiting_s
-  double contended_s = 0;  // for a memory port that another engine holds
+  double contended_s = 0;  // for a memory port or its descriptor generator
   uint64_t instructions = 0;
 };
 struct DmaEngineTiming {

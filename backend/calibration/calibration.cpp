@@ -1,0 +1,239 @@
+#include "backend/calibration/calibration.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "backend/calibration/predictor.h"
+#include "core/error.h"
+
+namespace assay::backend {
+namespace {
+
+constexpr std::string_view kBoundaries[] = {"device", "host", "launch", "transfer", "instruction", "outside"};
+constexpr std::string_view kRoles[] = {"fit", "check", "context"};
+constexpr std::string_view kCertainties[] = {"stated", "inferred", "unknown"};
+
+template <std::size_t N>
+std::size_t choice(const std::string_view (&names)[N], const std::string& text, const char* column,
+                   const std::string& origin) {
+  std::string known;
+  for (std::size_t k = 0; k < N; ++k) {
+    if (text == names[k]) return k;
+    known += (k == 0 ? "" : ", ") + std::string(names[k]);
+  }
+  throw Error(ErrorCode::malformed_file,
+              origin + ": " + column + " is \"" + text + "\"; use one of " + known);
+}
+
+// Least squares of the residuals log(predicted / measured) in the logarithms of the constants: Gauss-Newton
+// steps with numerical derivatives, halved while they do not help.
+class Fit {
+ public:
+  Fit(Predictor& predictor, std::vector<std::size_t> rows) : predictor_(predictor), rows_(std::move(rows)) {}
+
+  std::vector<double> run(std::vector<double> constants) {
+    constexpr int kSteps = 30;
+    constexpr double kEnough = 1e-7;
+    double error = squares(constants);
+    for (int step = 0; step < kSteps; ++step) {
+      const std::vector<double> move = newton(constants);
+      double scale = 1, largest = 0;
+      for (; scale > 1e-3; scale /= 2) {
+        std::vector<double> next = constants;
+        largest = 0;
+        for (std::size_t k = 0; k < next.size(); ++k) {
+          // No constant changes more than fourfold in one step.
+          const double by = std::clamp(scale * move[k], -std::log(4.0), std::log(4.0));
+          next[k] *= std::exp(by);
+          largest = std::max(largest, std::abs(by));
+        }
+        if (const double moved = squares(next); moved <= error) {
+          constants = std::move(next);
+          error = moved;
+          break;
+        }
+      }
+      if (scale <= 1e-3 || largest < kEnough) break;
+    }
+    return constants;
+  }
+
+ private:
+  double residual(std::size_t row, const std::vector<double>& constants) {
+    return std::log(predictor_.predict_us(row, constants) / predictor_.rows()[row].measured_us);
+  }
+  double squares(const std::vector<double>& constants) {
+    double sum = 0;
+    for (const std::size_t row : rows_) sum += std::pow(residual(row, constants), 2);
+    return sum;
+  }
+  std::vector<double> newton(const std::vector<double>& constants) {
+    constexpr double kStep = 1e-2, kDamping = 1e-9;
+    const std::size_t n = constants.size();
+    std::vector<std::vector<double>> a(n, std::vector<double>(n + 1, 0));
+    for (const std::size_t row : rows_) {
+      const double r = residual(row, constants);
+      std::vector<double> slope(n);
+      for (std::size_t k = 0; k < n; ++k) {
+        std::vector<double> more = constants;
+        more[k] *= std::exp(kStep);
+        slope[k] = (residual(row, more) - r) / kStep;
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) a[i][j] += slope[i] * slope[j];
+        a[i][n] -= slope[i] * r;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) a[i][i] += kDamping;  // a constant that no row depends on stays
+    return solve(std::move(a));
+  }
+  // Gaussian elimination with pivoting of [A | b].
+  static std::vector<double> solve(std::vector<std::vector<double>> a) {
+    const std::size_t n = a.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      std::size_t pivot = i;
+      for (std::size_t k = i + 1; k < n; ++k) {
+        if (std::abs(a[k][i]) > std::abs(a[pivot][i])) pivot = k;
+      }
+      std::swap(a[i], a[pivot]);
+      for (std::size_t k = i + 1; k < n; ++k) {
+        const double factor = a[k][i] / a[i][i];
+        for (std::size_t j = i; j <= n; ++j) a[k][j] -= factor * a[i][j];
+      }
+    }
+    std::vector<double> x(n);
+    for (std::size_t i = n; i-- > 0;) {
+      double sum = a[i][n];
+      for (std::size_t j = i + 1; j < n; ++j) sum -= a[i][j] * x[j];
+      x[i] = sum / a[i][i];
+    }
+    return x;
+  }
+
+  Predictor& predictor_;
+  std::vector<std::size_t> rows_;
+};
+
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+}  // namespace
+
+std::string_view name_of(Boundary boundary) { return kBoundaries[static_cast<std::size_t>(boundary)]; }
+std::string_view name_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
+
+CalibrationRow read_row(const std::map<std::string, std::string, std::less<>>& fields,
+                        const std::string& origin) {
+  const auto at = [&](const char* column) -> const std::string& {
+    const auto it = fields.find(column);
+    if (it == fields.end()) throw Error(ErrorCode::malformed_file, origin + ": there is no column " + column);
+    return it->second;
+  };
+  CalibrationRow row;
+  row.id = at("id");
+  if (row.id.empty()) throw Error(ErrorCode::malformed_file, origin + ": id is empty");
+  row.workload = at("workload");
+  const std::string& target = at("target");
+  if (!target.empty()) {
+    try {
+      row.target = parse_target(target);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::malformed_file, origin + ": " + error.what());
+    }
+  }
+  row.boundary = static_cast<Boundary>(choice(kBoundaries, at("boundary"), "boundary", origin));
+  row.role = static_cast<Role>(choice(kRoles, at("role"), "role", origin));
+  row.certainty = kCertainties[choice(kCertainties, at("certainty"), "certainty", origin)];
+  const std::string& measured = at("measured_us");
+  const char* end = measured.data() + measured.size();
+  const auto [stop, error] = std::from_chars(measured.data(), end, row.measured_us);
+  if (error != std::errc() || stop != end || !(row.measured_us > 0) || !std::isfinite(row.measured_us)) {
+    throw Error(ErrorCode::malformed_file,
+                origin + ": measured_us is \"" + measured + "\", not a time above 0");
+  }
+  row.source = at("source");
+  row.note = at("note");
+  if (row.source.empty())
+    throw Error(ErrorCode::malformed_file, origin + ": source is empty; a measurement needs one");
+  const bool predicted =
+      row.boundary == Boundary::launch || (!row.workload.empty() && row.boundary != Boundary::outside);
+  if (!predicted && row.role != Role::context) {
+    throw Error(ErrorCode::malformed_file, origin + ": a row of role " + std::string(name_of(row.role)) +
+                                               " needs a workload and a boundary that the clock models");
+  }
+  return row;
+}
+
+CalibrationReport calibrate(const std::vector<CalibrationRow>& rows) {
+  std::set<std::string> ids;
+  for (const CalibrationRow& row : rows) {
+    if (!ids.insert(row.id).second) {
+      throw Error(ErrorCode::malformed_file, "calibration row " + row.id + " is given twice");
+    }
+  }
+  Predictor predictor(rows);
+  std::vector<std::size_t> fit_rows;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].role == Role::fit) fit_rows.push_back(r);
+  }
+  const std::vector<double> shipped = predictor.shipped();
+  const std::vector<double> fitted = Fit(predictor, fit_rows).run(shipped);
+
+  // Which fit rows tell something about which constant.
+  constexpr double kStep = 1e-2, kTells = 5e-3;
+  std::vector<std::vector<bool>> depends(rows.size(), std::vector<bool>(fitted.size(), false));
+  CalibrationReport report;
+  for (std::size_t k = 0; k < fitted.size(); ++k) {
+    FittedConstant constant = predictor.describe(k);
+    constant.value = fitted[k];
+    constant.shipped = shipped[k];
+    std::vector<double> more = fitted;
+    more[k] *= std::exp(kStep);
+    for (const std::size_t r : fit_rows) {
+      depends[r][k] = std::abs(std::log(predictor.predict_us(r, more) / predictor.predict_us(r, fitted))) >
+                      kTells * kStep;
+      constant.rows += depends[r][k];
+    }
+    if (constant.rows > 0) report.constants.push_back(std::move(constant));
+  }
+
+  std::vector<double> fit_errors, left_out_errors, check_errors;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    RowResult result{rows[r], {}, {}, {}, predictor.why_not(r)};
+    if (result.not_predicted.empty()) {
+      result.predicted_us = predictor.predict_us(r, fitted);
+      result.error = *result.predicted_us / rows[r].measured_us - 1;
+    }
+    if (rows[r].role == Role::check) check_errors.push_back(std::abs(*result.error));
+    if (rows[r].role == Role::fit) {
+      fit_errors.push_back(std::abs(*result.error));
+      for (const FittedConstant& constant : report.constants) {
+        if (constant.rows == 1 && depends[r][predictor.index(constant)]) {
+          result.not_predicted = "no other row tells " + constant.name + " of " + constant.target;
+        }
+      }
+      if (result.not_predicted.empty()) {
+        std::vector<std::size_t> others;
+        for (const std::size_t o : fit_rows) {
+          if (o != r) others.push_back(o);
+        }
+        const std::vector<double> without = Fit(predictor, std::move(others)).run(fitted);
+        result.left_out_error = predictor.predict_us(r, without) / rows[r].measured_us - 1;
+        left_out_errors.push_back(std::abs(*result.left_out_error));
+      }
+    }
+    report.rows.push_back(std::move(result));
+  }
+  report.fit_error = median(fit_errors);
+  report.left_out_error = median(left_out_errors);
+  report.check_error = median(check_errors);
+  return report;
+}
+
+}  // namespace assay::backend
