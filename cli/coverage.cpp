@@ -27,11 +27,12 @@ std::string computation_dtype(const Graph& graph) {
 std::vector<Probe> probes(std::map<std::string, int64_t>& cases) {
   std::map<std::pair<std::string, std::string>, std::string> first;
   for (const Case& c : suite_cases({}, 0)) {
-    if (!c.graph || c.graph->nodes.size() != 1) continue;
-    ++cases[c.graph->nodes[0].op];
-    if (c.checks.negative) continue;
-    const Graph single = single_node_graph(*c.graph, c.graph->nodes[0]);
-    first.try_emplace({c.graph->nodes[0].op, computation_dtype(*c.graph)}, graph_to_json(single));
+    if (!c.graph) continue;
+    // A case of an operator may view its inputs first.
+    ++cases[c.subject];
+    if (c.checks.negative || c.graph->nodes.size() != 1) continue;
+    std::string& json = first[{c.graph->nodes[0].op, computation_dtype(*c.graph)}];
+    if (json.empty()) json = graph_to_json(single_node_graph(*c.graph, c.graph->nodes[0]));
   }
   std::vector<Probe> made;
   for (auto& [key, json] : first) made.push_back({key.first, key.second, std::move(json)});
