@@ -74,10 +74,10 @@ class AccessLog {
   };
 
   // Calls `conflict(instruction)` for every earlier access that must complete first, then records this one.
+  // Buckets of one memory are always of `bytes`.
   template <typename F>
-  void access(const Region& region, std::size_t instruction, std::size_t stream,
+  void access(const Region& region, int64_t bytes, std::size_t instruction, std::size_t stream,
               const std::vector<std::size_t>& streams, F conflict) {
-    const int64_t bytes = bucket_bytes(region);
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
       std::vector<Record>& records =
           buckets_[{static_cast<int64_t>(region.space) << 32 | (region.tensor + 1), b}];
@@ -101,9 +101,16 @@ class AccessLog {
   }
 
  private:
-  static int64_t bucket_bytes(const Region& region) { return region.space == Space::hbm ? 1 << 20 : 1 << 11; }
   std::map<std::pair<int64_t, int64_t>, std::vector<Record>> buckets_;
 };
+
+// Small enough that few records share a bucket, large enough that an access has few buckets.
+int64_t bucket_bytes(const Program& program, const Region& region) {
+  if (region.space != Space::hbm) return 1 << 11;
+  constexpr int64_t kBuckets = 64;
+  return std::clamp<int64_t>(program.tensors[static_cast<std::size_t>(region.tensor)].bytes() / kBuckets,
+                             1 << 12, 1 << 20);
+}
 
 // Inputs and constants cannot be written (validate.h), so their readers wait for nobody.
 bool never_written(const Program& program, const Region& region) {
@@ -163,7 +170,7 @@ void synchronize(Program& program) {
     conflicts.clear();
     for (const Region& region : regions) {
       if (never_written(program, region)) continue;
-      log.access(region, index, stream, streams, [&](std::size_t j) {
+      log.access(region, bucket_bytes(program, region), index, stream, streams, [&](std::size_t j) {
         if (j != index) conflicts.push_back(j);
       });
     }
