@@ -44,6 +44,19 @@ constexpr Report kReports[] = {
      "0.99999948984833553212,-0.99999948984833553212 ; 0 ; 1010.1005240254268074"},
     {"pytorch-layer-norm-1e30", kLayerNorm,
      "input[1,2]{1e30,-1e30} normalized_shape=[2] weight=None bias=None eps=1e-5", "f32", "1,-1"},
+    // The mean of a row that holds one infinity is infinite, its variance is not defined.
+    {"pytorch-welford-inf", kLayerNorm,
+     "input[1,4]{inf,1,2,3} normalized_shape=[4] weight=None bias=None eps=1e-5", "f32 bf16",
+     "nan,nan,nan,nan ; inf ; nan"},
+    // (x - mean) / sqrt(var) * weight, not x * a + b with two infinities.
+    {"pytorch-batch-norm-inf", "aten::_native_batch_norm_legit_no_training.default",
+     "input[1,1,2]{3,-1} weight[1]{inf} bias=None running_mean[1]{1} running_var[1]{1} momentum=0.1 eps=0.0",
+     "f32", "inf,-inf"},
+    // An empty list of dims reduces nothing; None reduces all.
+    {"pytorch-any-dims", "aten::any.dims", "self[3]{1,0,-2} dim=[]", "f32 bf16 i32", "1,0,1"},
+    {"pytorch-any-dims", "aten::any.dims", "self[3]{0,0,-2} dim=None", "f32 bf16 i32", "1", "all"},
+    // With dtype, the input is cast first: 257 is 256 in bf16.
+    {"pytorch-sum-dtype", "aten::sum.dim_IntList", "self[2]{257,0.5} dim=[0] dtype=bf16", "f32"},
     {"onnxruntime-28461", "aten::logsumexp.default", "self[2]{-inf,-inf} dim=[0]", "f32", "-inf", "empty"},
     {"pytorch-6864", "aten::logsumexp.default", "self[2]{inf,1} dim=[0]", "f32", "inf"},
     {"jax-21495", "aten::logsumexp.default", "self[2]{1000,1000} dim=[0]", "f32", "1000.6931471805599453"},

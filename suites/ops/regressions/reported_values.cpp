@@ -95,6 +95,26 @@ constexpr Report kReports[] = {
     {"jax-37817", "aten::abs.default", "self[3]{inf,nan,nan,-inf,3,4}", "c64 c128", "inf,inf,5"},
     {"pytorch-92043", "aten::div.Tensor", "self[1]{0,0} other[1]{1e-36,0}", "c64", "0,0"},
     {"pytorch-47358", "aten::sqrt.default", "self[1]{-1,-0}", "c64 c128", "0,-1"},
+    // Operands are converted to the promoted dtype before anything is computed: -3 as u8 is 253.
+    {"pytorch-promotion-0d", "aten::minimum.default", "self[2]:u8{3,255} other[]:i8{-3}", "u8", "3,253"},
+    {"pytorch-promotion-0d", "aten::le.Tensor", "self[2]:u8{3,255} other[]:i8{-3}", "u8", "1,0"},
+    // So are integers to f32 before a function: 2147483647 is 2147483648.
+    {"pytorch-integer-argument", "aten::cos.default", "self[1]{2147483647}", "i32", "0.23781619457280337"},
+    // fmod is exact whatever the quotient (C99); eight elements, for vector units.
+    {"pytorch-fmod-quotient", "aten::fmod.Tensor",
+     "self[8]{3e38,3e38,3e38,3e38,1,1,1,1} other[8]{2.3509887e-38,1,2,0.5,2.3509887e-38,1,2,0.75}", "f32",
+     "0,0,0,0,0,0,1,0.25"},
+    // C99: pow(-inf, y) is +inf or +0 where y is no odd integer; a square root would be NaN.
+    {"pytorch-pow-half", "aten::pow.Tensor_Scalar", "self[3]{-inf,inf,-0} exponent=0.5", "f32 bf16 f16 f64",
+     "inf,inf,0"},
+    {"pytorch-pow-half", "aten::pow.Tensor_Scalar", "self[3]{-inf,inf,-0} exponent=-0.5", "f32 bf16 f16 f64",
+     "0,0,inf", "minus"},
+    // The quotient, 2.996, must not be rounded to bf16 before it is truncated.
+    {"pytorch-trunc-quotient", kDivMode,
+     "self[2]{11.9375,-11.9375} other[2]{3.984375,3.984375} rounding_mode=trunc", "bf16 f16 f32", "2,-2"},
+    {"pytorch-trunc-quotient", kDivMode,
+     "self[2]{11.9375,-11.9375} other[2]{3.984375,3.984375} rounding_mode=floor", "bf16 f16 f32", "2,-3",
+     "floor"},
     // Subnormals are numbers unless the Contract says that they are flushed.
     {"jax-subnormal-product", "aten::mul.Tensor", "self[1]{1e-30} other[1]{1e-10}", "f32"},
 };
