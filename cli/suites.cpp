@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "suites/attention/attention_suite.h"
 #include "suites/ops/ops_suite.h"
 
 namespace assay::cli {
@@ -11,6 +12,7 @@ const std::vector<std::unique_ptr<Suite>>& all_suites() {
   static const auto suites = [] {
     std::vector<std::unique_ptr<Suite>> made;
     made.push_back(suites::make_ops_suite());
+    made.push_back(suites::make_attention_suite());
     return made;
   }();
   return suites;

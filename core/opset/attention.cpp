@@ -85,7 +85,15 @@ void check_mask(const OpCall& call, const TensorMeta& mask, const AttentionCall&
   }
   Shape scores = a.batch;
   scores.insert(scores.end(), {a.rows, a.keys});
-  rules::require_expands(call, "attn_mask", mask.shape, scores);
+  bool fits = mask.shape.size() <= scores.size();
+  for (std::size_t i = 1; fits && i <= mask.shape.size(); ++i) {
+    const int64_t size = mask.shape[mask.shape.size() - i];
+    fits = size == 1 || size == scores[scores.size() - i];
+  }
+  if (!fits) {
+    fail(call, "attn_mask has shape {}; its sizes must be 1 or those of the scores, {}",
+         to_string(mask.shape), to_string(scores));
+  }
 }
 
 }  // namespace
