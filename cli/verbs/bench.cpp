@@ -32,6 +32,8 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
+    } else if (name == "calibration") {
+      throw Error(ErrorCode::invalid_argument, "bench calibration times no cases: name it alone");
     } else {
       throw Error(ErrorCode::invalid_argument,
                   "bench " + name + ": not in this version; there are: ops, models, calibration");

@@ -21,7 +21,8 @@ void DmaEngines::reset() {
   transfers_.clear();
   free_piece_ = free_transfer_ = kNone;
   empty_ = hbm_users_ = busy_ = 0;
-  busy_since_ = any_active_ns_ = 0;
+  busy_since_ = any_active_ns_ = all_active_ns_ = all_bytes_ = 0;
+  simulated_ = 1;
   next_ = kNever;
 }
 
@@ -36,10 +37,41 @@ uint32_t DmaEngines::take(std::vector<T>& pool, uint32_t& free) {
   return slot;
 }
 
+// From here on every engine is simulated: the others continue as the first does.
+void DmaEngines::part() {
+  simulated_ = kDmaEngines;
+  if (busy_ == 0) return;
+  busy_ = kDmaEngines;
+  for (std::size_t e = 1; e < kDmaEngines; ++e) {
+    const double active_ns = engines_[e].active_ns, bytes = engines_[e].bytes;
+    engines_[e] = engines_[0];
+    engines_[e].active_ns = active_ns;
+    engines_[e].bytes = bytes;
+    burst_end_[e] = burst_end_[0];
+    for (Ring& ring : engines_[e].rings) {
+      uint32_t from = ring.head;
+      ring = Ring{};
+      for (; from != kNone; from = pieces_[from].next) {
+        const uint32_t copy = take(pieces_, free_piece_);
+        pieces_[copy] = pieces_[from];
+        pieces_[copy].next = kNone;
+        (ring.head == kNone ? ring.head : pieces_[ring.tail].next) = copy;
+        ring.tail = copy;
+        ++transfers_[pieces_[copy].transfer].pieces;
+      }
+    }
+  }
+}
+
 void DmaEngines::arrive(double now, uint32_t id, int ring, const Transfer& t) {
   const auto r = static_cast<std::size_t>(ring);
+  const bool even = t.engines == kDmaEngines && t.share == t.last_share;
+  if (even && busy_ == 0) simulated_ = 1;
+  if (!even && t.engines != 0 && simulated_ == 1) part();
+  const int pieces = simulated_ == 1 ? std::min<int>(t.engines, 1) : t.engines;
+  const int stands_for = simulated_ == 1 ? kDmaEngines : 1;
   const uint32_t slot = take(transfers_, free_transfer_);
-  transfers_[slot] = {id, kNone, kNever, now, t.engines, t.engines != 0};
+  transfers_[slot] = {id, kNone, kNever, now, pieces, t.engines != 0};
   Ring& order = in_order_[r];
   (order.head == kNone ? order.head : transfers_[order.tail].next) = slot;
   order.tail = slot;
@@ -50,7 +82,7 @@ void DmaEngines::arrive(double now, uint32_t id, int ring, const Transfer& t) {
     return;
   }
   uint32_t idle = 0;
-  for (int k = 0; k < t.engines; ++k) {
+  for (int k = 0; k < pieces; ++k) {
     const int e = t.first_engine + k;
     Engine& engine = engines_[static_cast<std::size_t>(e)];
     const double share = k + 1 == t.engines ? t.last_share : t.share;
@@ -68,7 +100,7 @@ void DmaEngines::arrive(double now, uint32_t id, int ring, const Transfer& t) {
       if (busy_++ == 0) busy_since_ = now;
       engine.busy = true;
       engine.current = ring;
-      hbm_users_ += t.touches;
+      hbm_users_ += t.touches * stands_for;
       idle |= 1u << e;
     } else if (engine.current != ring && engine.burst_packets > 1) {
       // The other ring's turn comes after the packet that is moving.
@@ -142,17 +174,18 @@ void DmaEngines::advance(std::vector<Finished>& finished) {
   }
   next_ = kNever;
   uint32_t again = 0;
-  for (std::size_t e = 0; e < kDmaEngines; ++e) {
+  const int stands_for = simulated_ == 1 ? kDmaEngines : 1;
+  for (std::size_t e = 0; e < simulated_; ++e) {
     if (burst_end_[e] > now) {
       next_ = std::min(next_, burst_end_[e]);
       continue;
     }
     Engine& engine = engines_[e];
     Piece& piece = pieces_[engine.rings[static_cast<std::size_t>(engine.current)].head];
-    engine.active_ns += burst_end_[e] - engine.burst_start;
-    engine.bytes += engine.burst_packets * piece.packet_bytes;
+    (simulated_ == 1 ? all_active_ns_ : engine.active_ns) += burst_end_[e] - engine.burst_start;
+    (simulated_ == 1 ? all_bytes_ : engine.bytes) += engine.burst_packets * piece.packet_bytes;
     piece.packets -= engine.burst_packets;
-    hbm_users_ -= piece.touches;
+    hbm_users_ -= piece.touches * stands_for;
     if (piece.packets < 0.5) finish_piece(engine, now, finished);
     burst_end_[e] = kNever;
     if (engine.pending == 0) {
@@ -163,7 +196,7 @@ void DmaEngines::advance(std::vector<Finished>& finished) {
     // The next ring in turn that has a piece.
     const uint32_t after = engine.pending & ~((2u << engine.current) - 1);
     engine.current = std::countr_zero(after != 0 ? after : engine.pending);
-    hbm_users_ += pieces_[engine.rings[static_cast<std::size_t>(engine.current)].head].touches;
+    hbm_users_ += pieces_[engine.rings[static_cast<std::size_t>(engine.current)].head].touches * stands_for;
     again |= 1u << e;
   }
   for (; again != 0; again &= again - 1) {

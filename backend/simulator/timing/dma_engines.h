@@ -4,6 +4,9 @@
 // ring, first in first out, and takes turns among rings that have one, a packet each. Pieces of one ring can
 // therefore be at different places on different engines, but transfers of a ring are reported in order. HBM
 // is shared evenly by the engines that touch it.
+//
+// While every transfer is spread evenly over all sixteen, they are in the same state: the first then stands
+// for all, until a transfer comes that is not.
 #pragma once
 
 #include <array>
@@ -38,8 +41,10 @@ class DmaEngines {
   // Lets time go on to next(); appends what finished then, in ring order.
   void advance(std::vector<Finished>& finished);
 
-  double active_ns(int engine) const { return engines_[static_cast<std::size_t>(engine)].active_ns; }
-  double bytes(int engine) const { return engines_[static_cast<std::size_t>(engine)].bytes; }
+  double active_ns(int engine) const {
+    return all_active_ns_ + engines_[static_cast<std::size_t>(engine)].active_ns;
+  }
+  double bytes(int engine) const { return all_bytes_ + engines_[static_cast<std::size_t>(engine)].bytes; }
   double any_active_ns() const { return any_active_ns_; }
 
  private:
@@ -79,6 +84,7 @@ class DmaEngines {
   void start(std::size_t e, double now);
   void finish_piece(Engine& engine, double now, std::vector<Finished>& finished);
   void report(int ring, std::vector<Finished>& finished);
+  void part();
   template <typename T>
   static uint32_t take(std::vector<T>& pool, uint32_t& free);
 
@@ -89,9 +95,11 @@ class DmaEngines {
   std::vector<Piece> pieces_;
   std::vector<InFlight> transfers_;
   uint32_t free_piece_ = kNone, free_transfer_ = kNone;
-  int empty_ = 0;      // transfers in flight that move nothing
+  int empty_ = 0;              // transfers in flight that move nothing
+  std::size_t simulated_ = 1;  // engines: the first for all, or each
+  double all_active_ns_ = 0, all_bytes_ = 0;
   int hbm_users_ = 0;  // accesses at a time
-  int busy_ = 0;
+  int busy_ = 0;       // simulated engines
   double busy_since_ = 0, any_active_ns_ = 0;
   double next_ = kNever;
 };

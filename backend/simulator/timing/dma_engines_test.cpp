@@ -114,6 +114,35 @@ TEST(DmaEnginesTest, TurnsAreFairAmongMany) {
     EXPECT_NEAR(ends.at(ring), (7 * 16 + ring + 1) * packet_ns, 1e-5) << ring;
 }
 
+// Transfers over all engines keep them alike; one that is not parts them, at any moment.
+TEST(DmaEnginesTest, EnginesPartWhereATransferConcernsAFew) {
+  const double packet_ns = kPacket / kRate;
+  DmaEngines dma(core(Generation::trn2), kPlenty);
+  std::vector<DmaEngines::Finished> finished;
+  dma.arrive(0, 1, 0, all_engines(16 * 100 * kPacket));
+  dma.arrive(0, 2, 1, all_engines(16 * 10 * kPacket));
+  dma.arrive(1, 3, 0, all_engines(16 * 5 * kPacket));
+  advance_to(dma, 40.5 * packet_ns, finished);
+  ASSERT_EQ(finished.size(), 1u);  // 2, after 20 packets
+  EXPECT_NEAR(finished[0].end_ns, 20 * packet_ns, 1e-6);
+  dma.arrive(40.5 * packet_ns, 4, 9, whole_engine(3, 64));
+  dma.arrive(40.5 * packet_ns, 5, 10, all_engines(16 * kPacket));
+  auto ends = drain(dma);
+  EXPECT_NEAR(ends[4], 41 * packet_ns + 64 / kRate, 1e-6);
+  EXPECT_NEAR(ends[5], 42 * packet_ns + 64 / kRate, 1e-6);  // on engine 3
+  EXPECT_NEAR(ends[1], 111 * packet_ns + 64 / kRate, 1e-6);
+  EXPECT_NEAR(ends[3], 116 * packet_ns + 64 / kRate, 1e-6);
+  for (int e = 0; e < kDmaEngines; ++e) {
+    const double more = e == 3 ? 64 / kRate : 0;
+    EXPECT_NEAR(dma.active_ns(e), 116 * packet_ns + more, 1e-6) << e;
+    EXPECT_NEAR(dma.bytes(e), 116 * kPacket + more * kRate, 1e-6) << e;
+  }
+  EXPECT_NEAR(dma.any_active_ns(), 116 * packet_ns + 64 / kRate, 1e-6);
+  // Alike again once all are idle.
+  dma.arrive(1e6, 6, 0, all_engines(16 * 23000));
+  EXPECT_NEAR(drain(dma)[6], 1e6 + 1000, 1e-6);
+}
+
 TEST(DmaEnginesTest, HbmIsShared) {
   // 160 B/ns for 16 engines of 23: 10 each.
   DmaEngines dma(core(Generation::trn2), 160);
