@@ -23,6 +23,10 @@ ValueId Emitter::call(const std::string& op, std::vector<NamedArgument> argument
 std::vector<ValueId> Emitter::call_all(const std::string& op, std::vector<NamedArgument> arguments) {
   return builder_->node(op, std::move(arguments));
 }
+ValueId Emitter::composite(const std::string& op, std::vector<NamedArgument> arguments,
+                           const TensorMeta& result) {
+  return builder_->declared_node(op, std::move(arguments), {result}).at(0);
+}
 ValueId Emitter::unary(const std::string& name, ValueId x) {
   return call("aten::" + name + ".default", {{"self", value(x)}});
 }

@@ -22,6 +22,8 @@ class Emitter {
 
   ValueId call(const std::string& op, std::vector<NamedArgument> arguments);
   std::vector<ValueId> call_all(const std::string& op, std::vector<NamedArgument> arguments);
+  // A composite operator without a shape rule; what is declared is checked when it is decomposed.
+  ValueId composite(const std::string& op, std::vector<NamedArgument> arguments, const TensorMeta& result);
   // "exp" -> aten::exp.default(self)
   ValueId unary(const std::string& name, ValueId x);
 

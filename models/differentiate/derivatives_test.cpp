@@ -10,7 +10,7 @@
 
 #include "core/philox.h"
 #include "models/differentiate/differentiate.h"
-#include "models/testing/finite_differences.h"
+#include "models/testing/finite_differences_test.h"
 #include "reference/evaluate.h"
 
 namespace assay::models {

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "models/emitter.h"
-#include "models/testing/finite_differences.h"
+#include "models/testing/finite_differences_test.h"
 
 namespace assay::models {
 namespace {
