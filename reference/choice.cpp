@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "reference/evaluate.h"
+#include "reference/ops/adaptive_pool.h"
 #include "reference/ops/pool.h"
+#include "reference/ops/resample.h"
 #include "reference/ops/rows.h"
 
 namespace assay::reference {
@@ -135,6 +137,61 @@ std::string check_pool(const OpCall& call, const Wide& input, const Wide& values
   return problem;
 }
 
+std::string check_adaptive_pool(const Wide& input, const Wide& values, const std::vector<int64_t>& indices,
+                                std::size_t pooled) {
+  const Numbers x(input), y(values);
+  std::string problem;
+  for_each_span(input.meta.shape, values.meta.shape, pooled,
+                AdaptiveSpans(input.meta.shape, values.meta.shape, pooled),
+                [&](int64_t o, int64_t, int64_t first, const std::vector<int64_t>& offsets) {
+                  if (!problem.empty()) return;
+                  const int64_t index = indices[at(o)], chosen = first + index;
+                  if (std::find(offsets.begin(), offsets.end(), index) == offsets.end()) {
+                    problem = place(o, 0) + ": index " + std::to_string(index) + " is outside the window";
+                    return;
+                  }
+                  for (const int64_t offset : offsets) {
+                    const int64_t i = first + offset;
+                    if (!x.nan(chosen) && (x.nan(i) || x.less(chosen, i)))
+                      problem = place(o, 0) + ": a larger element was left out";
+                  }
+                  if (!y.equal(o, x, chosen))
+                    problem = place(o, 0) + ": the value is not the one at the index";
+                });
+  return problem;
+}
+
+// Nearest elements where rounding decides which one is nearest: any of them. nullopt where it nowhere does.
+std::optional<std::string> check_nearest(const OpCall& call, const Wide& input, const Tensor& output) {
+  const std::vector<ResizedDim> dims = resized_dims(call);
+  const bool centred = is_nearest_centred(call);
+  bool certain = true;
+  for (const ResizedDim& dim : dims) {
+    for (int64_t i = 0; i < dim.out; ++i) {
+      const Nearest found = nearest(dim, i, centred);
+      certain = certain && found.index == found.other;
+    }
+  }
+  if (certain || !output.defined()) return std::nullopt;
+  const Wide given = Wide::from(output);
+  const Numbers x(input), y(given);
+  std::string problem;
+  for_each_resized(dims, planes_of(given.meta.shape),
+                   [&](int64_t o, int64_t first, const std::vector<int64_t>& at_dim) {
+                     bool found = false;
+                     for (std::size_t corner = 0; corner < std::size_t{1} << dims.size(); ++corner) {
+                       int64_t offset = 0;
+                       for (std::size_t d = 0; d < dims.size(); ++d) {
+                         const Nearest way = nearest(dims[d], at_dim[d], centred);
+                         offset = offset * dims[d].in + ((corner >> d & 1) != 0 ? way.other : way.index);
+                       }
+                       found = found || y.equal(o, x, first + offset);
+                     }
+                     if (!found && problem.empty()) problem = place(o, 0) + ": not a nearest element";
+                   });
+  return problem;
+}
+
 }  // namespace
 
 std::optional<std::string> check_choice(const OpCall& call, const std::vector<const Wide*>& inputs,
@@ -145,7 +202,13 @@ std::optional<std::string> check_choice(const OpCall& call, const std::vector<co
   const bool arg = op == "aten::argmax.default" || op == "aten::argmin.default";
   const bool pool2 = op == "aten::max_pool2d_with_indices.default",
              pool3 = op == "aten::max_pool3d_with_indices.default";
-  if (!topk && !sort && !along && !arg && !pool2 && !pool3) return std::nullopt;
+  const bool adaptive2 = op == "aten::adaptive_max_pool2d.default",
+             adaptive3 = op == "aten::adaptive_max_pool3d.default";
+  if (op.find("upsample_nearest") != std::string::npos && op.find("backward") == std::string::npos &&
+      !outputs.empty()) {
+    return check_nearest(call, *inputs.at(0), outputs[0]);
+  }
+  if (!topk && !sort && !along && !arg && !pool2 && !pool3 && !adaptive2 && !adaptive3) return std::nullopt;
 
   const Wide& input = *inputs.at(0);
   // An output that nobody asked for is undefined: the values then follow from the indices, or the other way
@@ -167,6 +230,10 @@ std::optional<std::string> check_choice(const OpCall& call, const std::vector<co
   if (pool2 || pool3) {
     if (value == nullptr) return std::nullopt;
     return check_pool(call, input, *value, index.integer, pool2 ? 2 : 3);
+  }
+  if (adaptive2 || adaptive3) {
+    if (value == nullptr) return std::nullopt;
+    return check_adaptive_pool(input, *value, index.integer, adaptive2 ? 2 : 3);
   }
   std::vector<int64_t> dims;
   const auto dim = along ? std::optional(call.integer("dim")) : call.integer_opt("dim");

@@ -1,6 +1,7 @@
-// Pooling over the last dims, and nearest and bilinear resampling.
+// Pooling over the last dims.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -116,112 +117,34 @@ std::vector<Array<T>> avg_pool(const OpCall& call, const Inputs<T>& in) {
   const auto fixed =
       call.schema().find("divisor_override") != nullptr ? call.integer_opt("divisor_override") : std::nullopt;
   std::vector<T> window;
+  std::vector<int64_t> integers;
   for_each_window(in[0]->meta.shape, out.meta.shape, Pooled, kernel, strides_or_kernel(call, kernel, Pooled),
                   call.integers("padding", Pooled), Shape(Pooled, 1),
                   [&](int64_t channel, int64_t o, const std::vector<WindowDim>& dims) {
                     window.clear();
-                    for_each_in_window(dims, spatial, [&](int64_t offset) {
-                      window.push_back(in[0]->real[at(channel + offset)]);
-                    });
-                    int64_t padded = 1;
-                    for (const WindowDim& dim : dims) padded *= dim.padded;
-                    const auto count = static_cast<int64_t>(window.size());
+                    integers.clear();
+                    int64_t padded = 1, count = 1;
+                    for (const WindowDim& dim : dims) {
+                      padded *= dim.padded;
+                      count *= dim.count;
+                    }
                     const int64_t divisor = fixed.value_or(include_pad ? padded : count);
-                    out.real[at(o)] = sum_any_order(window.data(), count) / T(static_cast<double>(divisor));
+                    for_each_in_window(dims, spatial, [&](int64_t offset) {
+                      if (out.is_integral()) {
+                        integers.push_back(in[0]->integer[at(channel + offset)]);
+                      } else {
+                        window.push_back(in[0]->real[at(channel + offset)]);
+                      }
+                    });
+                    if (out.is_integral()) {  // towards zero
+                      const int64_t sum = wrapped_sum(integers.data(), count);
+                      out.integer[at(o)] = divisor == -1
+                                               ? wrapped_product(std::array<int64_t, 2>{sum, -1}.data(), 2)
+                                               : sum / divisor;
+                    } else {
+                      out.real[at(o)] = sum_any_order(window.data(), count) / T(static_cast<double>(divisor));
+                    }
                   });
-  return one(std::move(out));
-}
-
-// Windows floor(i in / out) .. ceil((i + 1) in / out).
-template <class T>
-std::vector<Array<T>> adaptive_avg_pool2d(const OpCall& call, const Inputs<T>& in) {
-  auto out = make_array<T>(call.output(0));
-  const Shape& from = in[0]->meta.shape;
-  const Shape& to = out.meta.shape;
-  const int64_t height = from[from.size() - 2], width = from[from.size() - 1];
-  const int64_t rows = to[to.size() - 2], columns = to[to.size() - 1];
-  std::vector<T> window;
-  for (int64_t i = 0; i < out.count(); ++i) {
-    const int64_t column = i % columns, row = i / columns % rows, channel = i / (columns * rows);
-    window.clear();
-    for (int64_t y = row * height / rows; y < ((row + 1) * height + rows - 1) / rows; ++y) {
-      for (int64_t x = column * width / columns; x < ((column + 1) * width + columns - 1) / columns; ++x) {
-        window.push_back(in[0]->real[at((channel * height + y) * width + x)]);
-      }
-    }
-    const auto count = static_cast<int64_t>(window.size());
-    out.real[at(i)] = sum_any_order(window.data(), count) / T(static_cast<double>(count));
-  }
-  return one(std::move(out));
-}
-
-// PyTorch's source position in f32: floor(i * scale), scale = 1 / scale_factor where given, else in / out.
-inline float resize_scale(const OpCall& call, int dim, int64_t in, int64_t out) {
-  const auto factors = call.floats_opt("scale_factors");
-  if (factors) return static_cast<float>(1.0 / (*factors)[static_cast<std::size_t>(dim)]);
-  return static_cast<float>(in) / static_cast<float>(out);
-}
-template <class T>
-std::vector<Array<T>> upsample_nearest2d(const OpCall& call, const Inputs<T>& in) {
-  auto out = make_array<T>(call.output(0));
-  const Shape& from = in[0]->meta.shape;
-  const int64_t rows = out.meta.shape[2], columns = out.meta.shape[3];
-  const auto source = [&](int dim, int64_t i, int64_t size, int64_t result) {
-    const float position = std::floor(static_cast<float>(i) * resize_scale(call, dim, size, result));
-    return std::min(static_cast<int64_t>(position), size - 1);
-  };
-  for (int64_t i = 0; i < out.count(); ++i) {
-    const int64_t y = source(0, i / columns % rows, from[2], rows),
-                  x = source(1, i % columns, from[3], columns);
-    const int64_t k = (i / (columns * rows) * from[2] + y) * from[3] + x;
-    if (out.is_integral()) {
-      out.integer[at(i)] = in[0]->integer[at(k)];
-    } else {
-      out.real[at(i)] = in[0]->real[at(k)];
-    }
-  }
-  return one(std::move(out));
-}
-
-// Weights of the two neighbours along one dim (PyTorch's area_pixel_compute_source_index).
-template <class T>
-struct Neighbour2 {
-  int64_t low, high;
-  T low_weight, high_weight;
-};
-template <class T>
-Neighbour2<T> bilinear_neighbours(const OpCall& call, int dim, int64_t i, int64_t in, int64_t out) {
-  const bool align = call.boolean("align_corners");
-  const T index = T(static_cast<double>(i));
-  T position(0);
-  if (align) {
-    if (out > 1) position = index * (T(static_cast<double>(in - 1)) / T(static_cast<double>(out - 1)));
-  } else {
-    const auto factors = call.floats_opt("scale_factors");
-    const T scale = factors ? T(1) / constant<T>((*factors)[static_cast<std::size_t>(dim)])
-                            : T(static_cast<double>(in)) / T(static_cast<double>(out));
-    position = scale * (index + T(0.5)) - T(0.5);
-    if (position < T(0)) position = T(0);
-  }
-  const int64_t low = std::min(static_cast<int64_t>(static_cast<double>(plain(position))), in - 1);
-  const T weight = position - T(static_cast<double>(low));
-  return {low, std::min(low + 1, in - 1), T(1) - weight, weight};
-}
-template <class T>
-std::vector<Array<T>> upsample_bilinear2d(const OpCall& call, const Inputs<T>& in) {
-  auto out = make_array<T>(call.output(0));
-  const Shape& from = in[0]->meta.shape;
-  const int64_t rows = out.meta.shape[2], columns = out.meta.shape[3];
-  for (int64_t i = 0; i < out.count(); ++i) {
-    const auto y = bilinear_neighbours<T>(call, 0, i / columns % rows, from[2], rows);
-    const auto x = bilinear_neighbours<T>(call, 1, i % columns, from[3], columns);
-    const T* channel = in[0]->real.data() + i / (columns * rows) * from[2] * from[3];
-    const T upper =
-        x.low_weight * channel[y.low * from[3] + x.low] + x.high_weight * channel[y.low * from[3] + x.high];
-    const T lower =
-        x.low_weight * channel[y.high * from[3] + x.low] + x.high_weight * channel[y.high * from[3] + x.high];
-    out.real[at(i)] = y.low_weight * upper + y.high_weight * lower;
-  }
   return one(std::move(out));
 }
 
@@ -237,10 +160,6 @@ void register_pool(KernelTable<T>& table) {
   table.add("aten::avg_pool1d.default", averages, avg_pool<T, 1>);
   table.add("aten::avg_pool2d.default", averages, avg_pool<T, 2>);
   table.add("aten::avg_pool3d.default", averages, avg_pool<T, 3>);
-  table.add("aten::adaptive_avg_pool2d.default", averages, adaptive_avg_pool2d<T>);
-  table.add("aten::_adaptive_avg_pool2d.default", averages, adaptive_avg_pool2d<T>);
-  table.add_exact("aten::upsample_nearest2d.vec", exact_traits("PyTorch"), upsample_nearest2d<E>);
-  table.add("aten::upsample_bilinear2d.vec", function_traits("PyTorch"), upsample_bilinear2d<T>);
 }
 
 }  // namespace assay::reference

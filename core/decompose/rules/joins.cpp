@@ -153,6 +153,7 @@ void register_joins(DecomposeTable& table) {
   table.add("aten::pixel_shuffle.default", pixel_shuffle);
   table.add("aten::pixel_unshuffle.default", pixel_unshuffle);
   table.add("aten::channel_shuffle.default", channel_shuffle);
+  table.add("aten::native_channel_shuffle.default", channel_shuffle);
 }
 
 }  // namespace assay

@@ -193,9 +193,13 @@ void register_products(DecomposeTable& table) {
   table.add("aten::addmv.default", addmv);
   table.add("aten::addr.default", addr);
   table.add("aten::addbmm.default", addbmm);
-  table.add("aten::conv3d.default", [](Rewriter& w, const OpCall& call) { return convolution(w, call, 3); });
+  for (const char* op : {"aten::conv3d.default", "aten::conv3d.padding"}) {
+    table.add(op, [](Rewriter& w, const OpCall& call) { return convolution(w, call, 3); });
+  }
   table.add("aten::conv_transpose1d.default",
             [](Rewriter& w, const OpCall& call) { return transposed_convolution(w, call, 1); });
+  table.add("aten::conv_transpose3d.input",
+            [](Rewriter& w, const OpCall& call) { return transposed_convolution(w, call, 3); });
   table.add("aten::conv_transpose2d.input",
             [](Rewriter& w, const OpCall& call) { return transposed_convolution(w, call, 2); });
   for (const char* op : {"aten::conv1d.default", "aten::conv1d.padding"}) {

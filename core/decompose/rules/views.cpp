@@ -129,15 +129,6 @@ Ids repeat_interleave(Rewriter& w, const OpCall& call) {
   return {w.view(repeated, call.output(0).shape)};
 }
 
-Ids constant_pad(Rewriter& w, const OpCall& call) {
-  if (call.string("mode") != "constant") return {};
-  Argument value = passed_on(call, "value");
-  if (std::holds_alternative<NoneArg>(value)) value = int64_t{0};
-  return {w.emit(
-      "aten::constant_pad_nd.default",
-      {{"self", ValueArg{value_of(call, "self")}}, {"pad", passed_on(call, "pad")}, {"value", value}})};
-}
-
 }  // namespace
 
 void register_views(DecomposeTable& table) {
@@ -167,7 +158,6 @@ void register_views(DecomposeTable& table) {
   table.add("aten::stack.default", stack);
   table.add("aten::tile.default", tile);
   table.add("aten::repeat_interleave.self_int", repeat_interleave);
-  table.add("aten::pad.default", constant_pad);
 }
 
 }  // namespace assay

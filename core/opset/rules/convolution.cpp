@@ -174,6 +174,8 @@ Metas convolution_backward(const OpCall& call) {
 void register_convolution(ShapeTable& table) {
   table.add("aten::convolution.default", convolution);
   table.add("aten::convolution_backward.default", convolution_backward);
+  table.add("aten::conv3d.default", [](const OpCall& call) { return convolution_of_rank(call, 3); });
+  table.add("aten::conv3d.padding", [](const OpCall& call) { return convolution_of_rank(call, 3); });
   table.add("aten::conv1d.default", [](const OpCall& call) { return convolution_of_rank(call, 1); });
   table.add("aten::conv1d.padding", [](const OpCall& call) { return convolution_of_rank(call, 1); });
   table.add("aten::conv2d.padding", [](const OpCall& call) { return convolution_of_rank(call, 2); });

@@ -170,33 +170,6 @@ Metas embedding_backward(const OpCall& call) {
   return {{gradient.dtype, {rows, gradient.shape.back()}}};
 }
 
-// offset2bag and bag_size follow the indices' dtype; max_indices has the weight's columns in mode max (2).
-Metas embedding_bag(const OpCall& call) {
-  require_rank(call, "weight", 2);
-  require_rank(call, "indices", 1);
-  require_rank(call, "offsets", 1);
-  require_index(call, "indices");
-  require_index(call, "offsets");
-  const TensorMeta& weight = meta(call, "weight");
-  require_kind(call, "weight", weight.dtype, kFloat);
-  const TensorMeta& indices = meta(call, "indices");
-  const int64_t mode = call.integer("mode");
-  if (mode < 0 || mode > 2) fail(call, "mode is {}; it must be 0 (sum), 1 (mean) or 2 (max)", mode);
-  int64_t bags = meta(call, "offsets").shape[0];
-  if (call.boolean("include_last_offset")) {
-    if (bags < 1) fail(call, "offsets is empty; with include_last_offset it must have at least one entry");
-    --bags;
-  }
-  if (const TensorMeta* weights = meta_opt(call, "per_sample_weights")) {
-    if (mode != 0) fail(call, "per_sample_weights are given; they go only with mode 0 (sum)");
-    require_shape(call, "per_sample_weights", indices.shape);
-    require_same_dtype(call, "per_sample_weights", "weight");
-    (void)weights;
-  }
-  const DType type = indices.dtype == DType::i64 ? DType::i64 : meta(call, "offsets").dtype;
-  return {{weight.dtype, {bags, weight.shape[1]}}, {type, {-1}}, {type, {bags}}, {type, {-1}}};
-}
-
 Metas select_scatter(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   if (self.shape.empty()) fail(call, "self is a 0-d tensor; it must have at least 1 dim");
@@ -236,7 +209,6 @@ void register_indexing(ShapeTable& table) {
   table.add("aten::scatter_reduce.two", scatter_reduce);
   table.add("aten::embedding.default", embedding);
   table.add("aten::embedding_dense_backward.default", embedding_backward);
-  table.add("aten::_embedding_bag.default", embedding_bag);
   table.add("aten::select_scatter.default", select_scatter);
   table.add("aten::slice_scatter.default", slice_scatter);
   table.add("aten::nonzero.default", nonzero);

@@ -62,7 +62,7 @@ void require_divisor(const OpCall& call) {
 
 Metas avg_pool(const OpCall& call, int spatial) {
   const TensorMeta& self = meta(call, "self");
-  require_kind(call, "self", self.dtype, kReal);
+  require_kind(call, "self", self.dtype, self.dtype == DType::i64 ? kInt : kFloat);
   require_divisor(call);
   return {{self.dtype, pooled(call, spatial)}};
 }
@@ -122,6 +122,8 @@ void register_pooling(ShapeTable& table) {
             [](const OpCall& call) { return adaptive_avg_pool(call, 2); });
   table.add("aten::_adaptive_avg_pool2d.default",
             [](const OpCall& call) { return adaptive_avg_pool(call, 2); });
+  table.add("aten::adaptive_avg_pool3d.default",
+            [](const OpCall& call) { return adaptive_avg_pool(call, 3); });
   table.add("aten::_adaptive_avg_pool3d.default",
             [](const OpCall& call) { return adaptive_avg_pool(call, 3); });
   table.add("aten::_adaptive_avg_pool2d_backward.default", adaptive_avg_pool_backward);

@@ -197,6 +197,8 @@ Metas resize(const OpCall& call) {
   return {{meta(call, "self").dtype, call.integers("size")}};
 }
 
+Metas resize_as(const OpCall& call) { return {{meta(call, "self").dtype, meta(call, "the_template").shape}}; }
+
 }  // namespace
 
 void register_rearrange(ShapeTable& table) {
@@ -211,11 +213,14 @@ void register_rearrange(ShapeTable& table) {
   table.add("aten::reflection_pad1d.default", [](const OpCall& call) { return edge_pad(call, 1, true); });
   table.add("aten::reflection_pad2d.default", [](const OpCall& call) { return edge_pad(call, 2, true); });
   table.add("aten::reflection_pad3d.default", [](const OpCall& call) { return edge_pad(call, 3, true); });
+  table.add("aten::replication_pad1d.default", [](const OpCall& call) { return edge_pad(call, 1, false); });
   table.add("aten::replication_pad2d.default", [](const OpCall& call) { return edge_pad(call, 2, false); });
   table.add("aten::replication_pad3d.default", [](const OpCall& call) { return edge_pad(call, 3, false); });
   table.add("aten::tril.default", triangle);
   table.add("aten::triu.default", triangle);
   table.add("aten::resize_.default", resize);
+  table.add("aten::resize.default", resize);
+  table.add("aten::resize_as.default", resize_as);
 }
 
 }  // namespace assay

@@ -114,7 +114,11 @@ constexpr OpFacts kPooling[] = {
      "output_size=[3,4] align_corners=true scale_factors=None | input[1,2,4,4] output_size=None "
      "align_corners=false scale_factors=[2.0,2.0] | input[1,2,5,5] output_size=None align_corners=true "
      "scale_factors=[1.5,0.7] | input[1,1,1,1] output_size=[3,3] align_corners=true scale_factors=None | "
-     "bad: input[1,2,4,4] output_size=[4] align_corners=false scale_factors=None"},
+     "bad: input[1,2,4,4] output_size=[4] align_corners=false scale_factors=None",
+     {0, 4},
+     0,
+     "",
+     "f32 bf16 f16 f64"},  // of 8-bit images PyTorch does not document the precision
 };
 
 }  // namespace
