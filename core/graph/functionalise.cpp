@@ -24,6 +24,29 @@ bool takes_same_arguments(const Schema& changing, const Schema& functional) {
   return true;
 }
 
+// Batch norm in training changes its running statistics, whether its schema says so or not.
+std::string batch_norm_form(const std::string& op) {
+  if (op == "aten::_batch_norm_with_update.default")
+    return "aten::_batch_norm_with_update_functional.default";
+  if (op == "aten::batch_norm.default" || op == "aten::native_batch_norm.default" ||
+      op == "aten::_native_batch_norm_legit.default") {
+    return "aten::_native_batch_norm_legit_functional.default";
+  }
+  return "";
+}
+bool trains_batch_norm(const Node& node) {
+  if (batch_norm_form(node.op).empty()) return false;
+  const auto is_tensor = [&](const char* name) {
+    const NamedArgument* given = node.find(name);
+    const auto* value = given == nullptr ? nullptr : std::get_if<ValueArg>(&given->value);
+    return value != nullptr && value->id >= 0;
+  };
+  const NamedArgument* training = node.find("training");
+  const bool* trains = training == nullptr ? nullptr : std::get_if<bool>(&training->value);
+  const bool always = node.op == "aten::_batch_norm_with_update.default";
+  return (always || (trains != nullptr && *trains)) && is_tensor("running_mean") && is_tensor("running_var");
+}
+
 class Pass {
  public:
   explicit Pass(Graph& graph)
@@ -50,6 +73,8 @@ class Pass {
       rename_reads(node);
       if (const std::string form = functional_form(node.op); !form.empty()) {
         replace(node, form, static_cast<int64_t>(i));
+      } else if (trains_batch_norm(node)) {
+        replace_batch_norm(node, static_cast<int64_t>(i));
       } else {
         join_views(node);
       }
@@ -121,6 +146,28 @@ class Pass {
     replaced_by_[index(self->id)] = node.outputs[0];
   }
 
+  // The next running statistics become results, which stand for the changed buffers from here on.
+  void replace_batch_norm(Node& node, int64_t at) {
+    node.op = batch_norm_form(node.op);
+    std::erase_if(node.arguments, [](const NamedArgument& given) { return given.name == "cudnn_enabled"; });
+    node.outputs.resize(node.op == "aten::_native_batch_norm_legit_functional.default" ? 3 : 4, -1);
+    for (const char* statistic : {"running_mean", "running_var"}) {
+      const ValueId before = std::get<ValueArg>(node.find(statistic)->value).id;
+      check_no_other_view(node, before, at);
+      Value next = graph_.values[index(before)];
+      next.name = node.name + "_" + statistic;
+      next.producer = static_cast<int32_t>(at);
+      const auto id = static_cast<ValueId>(graph_.values.size());
+      graph_.values.push_back(std::move(next));
+      group_.push_back(id);
+      members_.push_back({id});
+      replaced_by_.push_back(-1);
+      last_use_.push_back(last_use_[index(before)]);
+      node.outputs.push_back(id);
+      replaced_by_[index(before)] = id;
+    }
+  }
+
   // dropout_(self) is dropout(input): arguments correspond by position.
   static void rename_arguments(Node& node, const std::string& form) {
     const Schema* from = find_schema(node.op);
@@ -182,6 +229,8 @@ std::string functional_form(std::string_view op) {
       {"aten::pow_.Scalar", "aten::pow.Tensor_Scalar"},
       {"aten::pow_.Tensor", "aten::pow.Tensor_Tensor"},
       {"aten::transpose_.default", "aten::transpose.int"},
+      {"aten::bernoulli_.float", "aten::bernoulli.p"},
+      {"aten::normal_.default", "aten::normal_functional.default"},
   };
   std::string form(op.substr(0, dot - 1));
   form += op.substr(dot);
@@ -193,8 +242,9 @@ std::string functional_form(std::string_view op) {
 }
 
 void functionalise(Graph& graph) {
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                               [](const Node& node) { return !functional_form(node.op).empty(); });
+  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return !functional_form(node.op).empty() || trains_batch_norm(node);
+  });
   if (any) Pass(graph).run();
 }
 

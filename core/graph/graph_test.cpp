@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/graph/builder.h"
 #include "core/graph/functionalise.h"
 #include "core/graph/json.h"
 
@@ -176,6 +177,42 @@ TEST(Functionalise, RedirectsLaterUsesAndAddsTheMutation) {
   EXPECT_EQ(graph.outputs[0].target, "w");
   EXPECT_EQ(graph.outputs[0].value, 2);
   EXPECT_EQ(graph.outputs[2].value, 2);
+}
+
+// Exports that were not decomposed hide it: the schema of batch_norm says nothing of the buffers that it
+// changes.
+TEST(Functionalise, BatchNormInTrainingChangesItsRunningStatistics) {
+  for (const bool training : {true, false}) {
+    GraphBuilder builder("bn");
+    const ValueId x = builder.input("x", DType::f32, {4, 3});
+    const ValueId mean = builder.input("mean", DType::f32, {3}, InputKind::buffer, "bn.running_mean");
+    const ValueId variance = builder.input("variance", DType::f32, {3}, InputKind::buffer, "bn.running_var");
+    builder.output(builder.call("aten::batch_norm.default", {{"input", ValueArg{x}},
+                                                             {"weight", NoneArg{}},
+                                                             {"bias", NoneArg{}},
+                                                             {"running_mean", ValueArg{mean}},
+                                                             {"running_var", ValueArg{variance}},
+                                                             {"training", training},
+                                                             {"momentum", 0.1},
+                                                             {"eps", 1e-5},
+                                                             {"cudnn_enabled", false}}));
+    Graph graph = builder.build();
+    functionalise(graph);
+    EXPECT_NO_THROW(validate(graph));
+    if (!training) {
+      EXPECT_EQ(graph.nodes[0].op, "aten::batch_norm.default");
+      EXPECT_EQ(graph.outputs.size(), 1u);
+      continue;
+    }
+    EXPECT_EQ(graph.nodes[0].op, "aten::_native_batch_norm_legit_functional.default");
+    ASSERT_EQ(graph.outputs.size(), 3u);
+    EXPECT_EQ(graph.outputs[0].kind, OutputKind::buffer_mutation);
+    EXPECT_EQ(graph.outputs[0].target, "bn.running_mean");
+    EXPECT_EQ(graph.outputs[0].value, graph.nodes[0].outputs.at(3));
+    EXPECT_EQ(graph.outputs[1].target, "bn.running_var");
+    EXPECT_EQ(graph.outputs[1].value, graph.nodes[0].outputs.at(4));
+    EXPECT_EQ(graph.outputs[2].value, graph.nodes[0].outputs.at(0));
+  }
 }
 
 TEST(Functionalise, RefusesWhatAViewWouldSee) {
