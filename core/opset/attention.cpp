@@ -79,6 +79,12 @@ std::optional<int64_t> diagonal_of(const OpCall& call, int64_t rows, int64_t key
 void check_mask(const OpCall& call, const TensorMeta& mask, const AttentionCall& a) {
   const DType dtype = rules::meta(call, "query").dtype;
   if (a.diagonal && call.op() != kOwn) fail(call, "attn_mask and is_causal are both given; only one may be");
+  // PyTorch's inner operators add whatever they get; scaled_dot_product_attention has converted a bool mask.
+  const bool adds = call.op() == kMath || call.op().starts_with(kFlash);
+  if (adds && mask.dtype == DType::boolean) {
+    fail(call, "attn_mask has dtype bool; this operator adds it to the scores, so it must be {}",
+         name_of(dtype));
+  }
   if (mask.dtype != DType::boolean && mask.dtype != dtype) {
     fail(call, "attn_mask has dtype {}; it must be bool or the dtype of query, {}", name_of(mask.dtype),
          name_of(dtype));

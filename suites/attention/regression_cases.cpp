@@ -2,7 +2,10 @@
 // out by hand; their authorities are in the table.
 #include <cmath>
 #include <limits>
+#include <memory>
 
+#include "core/decompose/decompose.h"
+#include "core/graph/builder.h"
 #include "suites/attention/attention_case.h"
 
 namespace assay::suites {
@@ -142,6 +145,40 @@ void lost_gradients(const CaseSink& sink) {
   }
 }
 
+// The backward pass, which starts from the forward kernel's own logsumexp.
+void gradients(const CaseSink& sink) {
+  constexpr const char* kFlash = "aten::_scaled_dot_product_flash_attention_for_cpu.default";
+  for (const DType dtype : compute_floats()) {
+    for (const bool causal : {false, true}) {
+      Case c;
+      c.id = "attention/regression/pytorch-core-decomposition/gradients-" + dtype_tag(dtype) +
+             (causal ? "-causal" : "");
+      c.suite = "attention";
+      c.subject = "aten::_scaled_dot_product_flash_attention_for_cpu_backward.default";
+      GraphBuilder builder(c.id);
+      std::vector<NamedArgument> tensors;
+      const auto input = [&](const char* name, const Shape& shape) {
+        c.inputs[name] = TensorRecipe{dtype, shape, UniformDraw{0, 1}};
+        return NamedArgument{name, ValueArg{builder.input(name, dtype, shape)}};
+      };
+      const Shape queries{2, 2, 6, 8}, keys{2, 2, 9, 8};
+      tensors = {input("query", queries), input("key", keys), input("value", keys)};
+      tensors.push_back({"dropout_p", 0.0});
+      tensors.push_back({"is_causal", causal});
+      const std::vector<ValueId> forward = builder.node(kFlash, tensors);
+      tensors.push_back(input("grad_out", queries));
+      tensors.push_back({"out", ValueArg{forward[0]}});
+      tensors.push_back({"logsumexp", ValueArg{forward[1]}});
+      for (const ValueId id : builder.node(c.subject, tensors)) builder.output(id);
+      Graph graph = builder.build();
+      decompose(graph, [&](const std::string& op) { return op == kFlash; });
+      validate(graph);
+      c.graph = std::make_shared<const Graph>(std::move(graph));
+      sink(std::move(c));
+    }
+  }
+}
+
 }  // namespace
 
 void make_regression_cases(const CaseSink& sink) {
@@ -150,6 +187,7 @@ void make_regression_cases(const CaseSink& sink) {
   grouped_heads(sink);
   uneven_heads(sink);
   lost_gradients(sink);
+  gradients(sink);
 }
 
 }  // namespace assay::suites

@@ -155,10 +155,9 @@ void exact_probes(const CaseSink& sink, DType dtype) {
 void variants(const CaseSink& sink, DType dtype) {
   for (const char* op : {kFlash, kMath}) {
     for (const Lengths& n : {Lengths{5, 7}, Lengths{129, 130}, Lengths{2, 600}}) {
-      for (const MaskKind mask : {MaskKind::none, MaskKind::causal, MaskKind::boolean, MaskKind::boolean_dead,
-                                  MaskKind::additive, MaskKind::additive_dead}) {
-        const bool is_bool = mask == MaskKind::boolean || mask == MaskKind::boolean_dead;
-        if (op == kFlash && is_bool) continue;  // PyTorch's kernel takes additive masks only
+      // They take masks that are added only.
+      for (const MaskKind mask :
+           {MaskKind::none, MaskKind::causal, MaskKind::additive, MaskKind::additive_dead}) {
         SdpaSpec spec = of_shape(dtype, n, 16, 16, {2, 2});
         spec.op = op;
         spec.mask = mask;
