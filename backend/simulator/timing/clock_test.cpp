@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,6 @@
 #include <gtest/gtest.h>
 #include "backend/isa/builder.h"
 #include "backend/simulator/bench.h"
-#include "backend/simulator/schedule.h"
 
 namespace assay::backend {
 namespace {
@@ -232,8 +232,7 @@ TEST(ClockTest, TheCriticalPathAddsUp) {
   }
 }
 
-// Both readings see the same instructions, products and bytes; the order in which a Program lists what its
-// semaphores leave open changes nothing.
+// Both readings see the same instructions, products and bytes.
 TEST(ClockTest, AgreesWithTheFunctionalReading) {
   Bench bench;
   ProgramBuilder& b = bench.b;
@@ -256,39 +255,32 @@ TEST(ClockTest, AgreesWithTheFunctionalReading) {
   EXPECT_EQ(r.hbm_read[kind(HbmKind::input)], bench.counts.dma_bytes_read);
   EXPECT_EQ(r.hbm_written[kind(HbmKind::output)], bench.counts.dma_bytes_written);
   EXPECT_EQ(r.hbm_bytes(), bench.counts.dma_bytes_read + bench.counts.dma_bytes_written);
+}
 
-  int moved = 0;
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    for (const Program& program : {bench.program, pipeline(Generation::trn1, 6, 2)}) {
+// Engines run by themselves: in which order a Program lists instructions of different engines changes
+// nothing.
+TEST(ClockTest, TheOrderOfListingDoesNotMatter) {
+  std::mt19937_64 random(5);
+  for (const Generation g : {Generation::trn1, Generation::trn2}) {
+    const Program program = pipeline(g, 8, 2);
+    const double want = timed(program).seconds;
+    std::array<std::vector<Instruction>, kEngines> engines;
+    for (const Instruction& i : program.instructions)
+      engines[static_cast<std::size_t>(i.engine)].push_back(i);
+    for (int k = 0; k < 20; ++k) {
       Program shuffled = program;
-      const std::vector<std::size_t> order = shuffled_order(program, seed);
-      // A DMA stands where its engine issues it, which orders of completion do not tell: only what engines
-      // execute is moved, within the places that it has.
-      std::vector<std::size_t> places, who;
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        if (!is_dma(program.instructions[i].opcode)) places.push_back(i);
-        if (!is_dma(program.instructions[order[i]].opcode)) who.push_back(order[i]);
+      std::array<std::size_t, kEngines> next{};
+      std::size_t moved = 0;
+      for (std::size_t at = 0; at < shuffled.instructions.size();) {
+        const std::size_t e = random() % kEngines;
+        if (next[e] == engines[e].size()) continue;
+        moved += engines[e][next[e]].operands != program.instructions[at].operands;
+        shuffled.instructions[at++] = engines[e][next[e]++];
       }
-      for (std::size_t k = 0; k < places.size(); ++k) {
-        moved += places[k] != who[k];
-        shuffled.instructions[places[k]] = program.instructions[who[k]];
-      }
-      bool same_issue = true;  // of each engine, DMAs included
-      for (std::size_t e = 0; e < kEngines; ++e) {
-        std::vector<uint32_t> before, after;
-        for (const Instruction& i : program.instructions) {
-          if (static_cast<std::size_t>(i.engine) == e) before.push_back(i.operands);
-        }
-        for (const Instruction& i : shuffled.instructions) {
-          if (static_cast<std::size_t>(i.engine) == e) after.push_back(i.operands);
-        }
-        same_issue = same_issue && before == after;
-      }
-      if (!same_issue) continue;
-      EXPECT_EQ(timed(shuffled).seconds, timed(program).seconds) << seed;
+      EXPECT_GT(moved, 10u);
+      EXPECT_EQ(timed(shuffled).seconds, want);
     }
   }
-  EXPECT_GT(moved, 20);
 }
 
 TEST(ClockTest, EventsTellWhatHappenedAndWhy) {
