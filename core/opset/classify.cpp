@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "core/opset/attention.h"
 #include "core/opset/shapes.h"
 
 namespace assay {
@@ -200,7 +201,7 @@ double flops_of(const OpCall& call) {
     return product(first, size_from_end(call, "input", 1)) + (call.is_none("bias") ? 0 : first);
   }
   if (op == "aten::matmul.default") return product(first, size_from_end(call, "self", 1));
-  if (op == "aten::scaled_dot_product_attention.default") {
+  if (is_attention(op) && !op.ends_with("_backward.default")) {
     const int64_t keys = size_from_end(call, "key", 2);
     const double width = static_cast<double>(std::max<int64_t>(size_from_end(call, "value", 1), 1));
     const double scores = first / width * static_cast<double>(keys);
