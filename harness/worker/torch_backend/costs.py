@@ -140,7 +140,7 @@ def flops(node: Node, lookup: Lookup, outputs: list[Size]) -> float:
         return _convolution(arguments, first) + (first.elements if arguments.has("bias") else 0)
     if op == "aten::convolution_backward.default":
         return _convolution_backward(arguments)
-    if op == "aten::scaled_dot_product_attention.default":
+    if "scaled_dot_product" in op and not op.endswith("_backward.default"):
         return _attention(arguments, first)
     if op == "aten::_cdist_forward.default":
         return 3.0 * first.elements * arguments.size("x1").from_end(1)
