@@ -334,9 +334,9 @@ void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
     slot(id) = Slot{outputs[k], Tensor(), "", ""};
   }
   if (!request_.mutant.empty()) {
-    stopwatch_.stop();
+    pause();
     plant(handle, inputs, outputs);
-    stopwatch_.start();
+    go_on();
   }
   const PlannedNode& planned = plan_[static_cast<std::size_t>(i)];
   if (planned.metadata) {
@@ -385,9 +385,26 @@ void DeviceRun::release_after(int i) {
 // --- running
 // ---------------------------------------------------------------------------------------------------
 
+double DeviceRun::simulated_seconds() {
+  if (!device_.info().simulated) return 0;
+  const auto totals = device_.totals();
+  return totals ? totals->device_seconds : 0;
+}
+
+void DeviceRun::pause() {
+  stopwatch_.stop();
+  paused_at_s_ = simulated_seconds();
+}
+
+void DeviceRun::go_on() {
+  aside_s_ += simulated_seconds() - paused_at_s_;
+  stopwatch_.start();
+}
+
 DeviceRun::Pass DeviceRun::pass(bool first) {
   ledger_ = Ledger();
   stopwatch_ = Stopwatch();
+  aside_s_ = 0;
   asked_ = 0;
   std::vector<bool> is_input(slots_.size(), false);
   for (const auto& [id, tensor] : inputs_) is_input[static_cast<std::size_t>(id)] = true;
@@ -398,7 +415,7 @@ DeviceRun::Pass DeviceRun::pass(bool first) {
   execute_pass(first);
   stopwatch_.stop();
   current_ = -1;
-  return {stopwatch_.seconds(), ledger_};
+  return {stopwatch_.seconds(), aside_s_, ledger_};
 }
 
 std::vector<Tensor> DeviceRun::read_outputs() {
@@ -457,7 +474,8 @@ RunResult DeviceRun::run() {
       }
       if (device_.info().simulated) {
         result_.device = difference(*after, *before);
-        result_.device->seconds += first.ledger.fallback_seconds();  // the device waits for the host
+        // The device waits for the host meanwhile.
+        result_.device->seconds += first.ledger.fallback_seconds() - first.aside_s;
       }
       counted = static_cast<int64_t>(after->nodes_executed - before->nodes_executed);
       counts = after->nodes_executed != 0;

@@ -50,6 +50,7 @@ class DeviceRun {
   void load();
   struct Pass {
     double seconds = 0;
+    double aside_s = 0;  // simulated, while the pass was paused
     Ledger ledger;
   };
   Pass pass(bool first);
@@ -88,6 +89,9 @@ class DeviceRun {
   // Plants the request's mutant, if any and if it applies, in outputs that are on the device. Not timed.
   void plant(const NodeHandle& handle, const std::vector<BufferPtr>& inputs,
              const std::vector<BufferPtr>& outputs);
+  // Around what the harness does for itself in a pass: neither measured nor simulated time counts it.
+  void pause();
+  void go_on();
   BufferPtr on_device(ValueId id);
   const Tensor& on_host(ValueId id);
   std::vector<BufferPtr> create_outputs(const std::vector<TensorMeta>& metas);
@@ -117,14 +121,16 @@ class DeviceRun {
 
  private:
   void plan();
+  double simulated_seconds();  // of the device so far; 0 if it is none that is simulated
   void upload_inputs();
   void compare_inputs();
   std::vector<Tensor> read_outputs();
   void fail(Status status, const std::string& reason, const std::string& detail);
 
-  std::vector<int> last_use_;           // by value; the node count for values that stay
-  std::vector<Shape> declared_shapes_;  // by value, -1 where it depends on data
-  bool uninitialised_ = false;          // the graph holds aten::empty: its bits are nobody's
+  double paused_at_s_ = 0, aside_s_ = 0;  // simulated, of the pass that runs
+  std::vector<int> last_use_;             // by value; the node count for values that stay
+  std::vector<Shape> declared_shapes_;    // by value, -1 where it depends on data
+  bool uninitialised_ = false;            // the graph holds aten::empty: its bits are nobody's
 };
 
 // The harness's answer to an error of a backend.

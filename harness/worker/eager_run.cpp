@@ -69,12 +69,12 @@ void EagerRun::execute_pass(bool first) {
     }
     place(i, planned.support);
     if (first && is_free_node(i)) {
-      stopwatch_.stop();
+      pause();
       for (const ValueId id : handle->output_values()) {
         const Slot& s = slot(id);
         outcomes_[n].free.push_back(s.device ? s.device->read({value(id).dtype, value(id).shape}) : s.host);
       }
-      stopwatch_.start();
+      go_on();
     }
     release_after(i);
   }
