@@ -19,9 +19,10 @@ struct EdgeClass {
 // an integer dtype: its extremes. bool has none.
 const std::vector<EdgeClass>& edge_classes(DType dtype);
 
-// A tensor of ordinary values of the domain in which every third is an edge value; `phase` shifts which, so
-// that two operands of one call meet in different pairs. With `only_edges` every element is one, and operands
-// of phases 0 and 1 meet in all pairs once there are as many elements as pairs.
+// A tensor of ordinary values of the domain in which every third is an edge value (of many kinds: all but
+// every fourth); `phase` shifts which, so that two operands of one call meet in different pairs. With
+// `only_edges` every element is one, and operands of phases 0 and 1 meet in all pairs once there are as many
+// elements as pairs.
 Tensor with_edges(DType dtype, const Shape& shape, const Domain& domain, const EdgeClass& edges, int phase,
                   bool only_edges);
 
