@@ -20,10 +20,19 @@ bool is_view_alias(const SchemaType& type) {
   return !type.alias.empty() && type.alias.find('!') == std::string::npos;
 }
 
-constexpr std::array<std::string_view, 8> kRandom = {
-    "aten::dropout.default",        "aten::dropout_.default", "aten::feature_dropout.default",
-    "aten::native_dropout.default", "aten::rand.default",     "aten::randn.default",
-    "aten::randn_like.default",     "aten::randperm.default"};
+constexpr std::array<std::string_view, 34> kRandom = {
+    "aten::bernoulli.Tensor",     "aten::bernoulli.default",         "aten::bernoulli.p",
+    "aten::bernoulli_.Tensor",    "aten::bernoulli_.float",          "aten::cauchy.default",
+    "aten::cauchy_.default",      "aten::dropout.default",           "aten::dropout_.default",
+    "aten::exponential.default",  "aten::exponential_.default",      "aten::feature_dropout.default",
+    "aten::geometric.default",    "aten::geometric_.default",        "aten::log_normal.default",
+    "aten::log_normal_.default",  "aten::multinomial.default",       "aten::native_dropout.default",
+    "aten::normal.Tensor_Tensor", "aten::normal.Tensor_float",       "aten::normal.float_Tensor",
+    "aten::normal_.default",      "aten::normal_functional.default", "aten::rand.default",
+    "aten::rand_like.default",    "aten::randint.default",           "aten::randint.low",
+    "aten::randint_like.default", "aten::randint_like.low_dtype",    "aten::randn.default",
+    "aten::randn_like.default",   "aten::randperm.default",          "aten::uniform.default",
+    "aten::uniform_.default"};
 
 constexpr std::array<std::string_view, 50> kCopies = {
     "aten::cat.default",

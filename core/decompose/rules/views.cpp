@@ -23,12 +23,6 @@ Ids copy(Rewriter& w, const OpCall& call) {
   return {w.emit("aten::clone.default", {{"self", ValueArg{value_of(call, "self")}}})};
 }
 
-// The identity in evaluation; random in training, where it is left alone.
-Ids dropout(Rewriter&, const OpCall& call) {
-  if (call.boolean("train") && call.floating("p") != 0) return {};
-  return {value_of(call, "input")};
-}
-
 Ids cast(Rewriter& w, const OpCall& call) { return {w.cast(value_of(call, "self"), call.output(0).dtype)}; }
 
 Ids swap(Rewriter& w, const OpCall& call, const char* first, const char* second) {
@@ -139,8 +133,6 @@ void register_views(DecomposeTable& table) {
   for (const char* op : {"expand_as.default", "broadcast_to.default"})
     table.add(std::string("aten::") + op, to_expand);
   for (const char* op : {"contiguous.default", "detach.default"}) table.add(std::string("aten::") + op, same);
-  for (const char* op : {"dropout.default", "feature_dropout.default"})
-    table.add(std::string("aten::") + op, dropout);
   for (const char* op : {"to.dtype", "to.dtype_layout", "to.device", "type_as.default"})
     table.add(std::string("aten::") + op, cast);
   for (const char* op : {"transpose.int", "swapdims.default"}) {
