@@ -22,7 +22,10 @@ const Made& generated() {
   static const Made made = [] {
     Made out;
     const auto start = std::chrono::steady_clock::now();
-    make_ops_suite()->make_cases(0, [&](Case c) { out.cases.push_back(std::move(c)); });
+    make_ops_suite()->make_cases(0, [&](Case c) {
+      EXPECT_TRUE(c.graph) << c.graph_error;
+      if (c.graph) out.cases.push_back(std::move(c));
+    });
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return out;
   }();
