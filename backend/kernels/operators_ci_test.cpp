@@ -226,6 +226,65 @@ TEST(Operators, Pools) {
   }
 }
 
+// Planes and volumes that do not fit into a partition at once, and more of them than there are partitions.
+TEST(Operators, PoolsAndResamplingInBands) {
+  const Tensor plane = real({1, 2, 70, 301}), volume = real({1, 1, 5, 40, 50}), many = real({2, 70, 6, 7});
+  const Arguments window{tensor("self", 0), ints("kernel_size", {5, 3}), ints("stride", {3, 1}),
+                         ints("padding", {2, 1})};
+  for (const Tensor& x : {plane, many}) {
+    check("aten::avg_pool2d.default", {x}, window);
+    check("aten::max_pool2d_with_indices.default", {x}, window);
+    check("aten::_adaptive_avg_pool2d.default", {x}, {tensor("self", 0), ints("output_size", {3, 4})});
+    const int64_t rows = x.shape()[2] * 3 / 2, columns = x.shape()[3] + 5;
+    check("aten::upsample_bilinear2d.default", {x},
+          {tensor("self", 0), ints("output_size", {rows, columns}), {"align_corners", false}});
+    check("aten::upsample_nearest2d.default", {x}, {tensor("self", 0), ints("output_size", {rows, columns})});
+  }
+  const Arguments cube{tensor("self", 0),
+                       ints("kernel_size", {3, 3, 2}),
+                       ints("stride", {2, 1, 2}),
+                       ints("padding", {1, 1, 0}),
+                       {"ceil_mode", true}};
+  check("aten::avg_pool3d.default", {volume}, cube);
+  check("aten::max_pool3d_with_indices.default", {volume}, cube);
+  check("aten::_adaptive_avg_pool3d.default", {volume}, {tensor("self", 0), ints("output_size", {2, 3, 4})});
+  check("aten::col2im.default", {real({2, 65 * 6, 80})},
+        {tensor("self", 0), ints("output_size", {9, 12}), ints("kernel_size", {2, 3}),
+         ints("dilation", {1, 1}), ints("padding", {0, 0}), ints("stride", {1, 1})});
+  check("aten::_cdist_forward.default", {real({140, 300}), real({45, 300})},
+        {tensor("x1", 0), tensor("x2", 1), {"p", 2.0}, {"compute_mode", NoneArg{}}});
+}
+
+TEST(Operators, ConvolutionsInThreeDimensions) {
+  for (const int64_t groups : {1, 3}) {
+    for (const bool transposed : {false, true}) {
+      const Shape weight = transposed ? Shape{6, 4, 3, 2, 3} : Shape{9, 6 / groups, 3, 2, 3};
+      check("aten::convolution.default",
+            {real({2, 6, 5, 7, 9}), real(weight), real({transposed ? 4 * groups : 9})},
+            {tensor("input", 0),
+             tensor("weight", 1),
+             tensor("bias", 2),
+             ints("stride", {2, 1, 2}),
+             ints("padding", {3, 0, 1}),
+             ints("dilation", {1, 2, 1}),
+             {"transposed", transposed},
+             ints("output_padding", {transposed ? 1 : 0, 0, 0}),
+             number("groups", groups)});
+    }
+  }
+  check("aten::convolution.default",
+        {real({1, 130, 2, 9, 30}, DType::bf16), real({140, 130, 2, 3, 3}, DType::bf16)},
+        {tensor("input", 0),
+         tensor("weight", 1),
+         {"bias", NoneArg{}},
+         ints("stride", {1, 1, 1}),
+         ints("padding", {0, 1, 1}),
+         ints("dilation", {1, 1, 1}),
+         {"transposed", false},
+         ints("output_padding", {0, 0, 0}),
+         number("groups", 1)});
+}
+
 TEST(Operators, ElementwiseOddities) {
   for (DType dtype : kFloats) {
     const Tensor x = drawn(dtype, {300}, -5, 5);

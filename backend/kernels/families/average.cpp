@@ -1,96 +1,89 @@
-// avg_pool2d and adaptive_avg_pool2d: planes on partitions.
+// avg_poolNd and adaptive_avg_poolNd: planes on partitions.
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include "backend/kernels/tiles.h"
+#include "backend/kernels/windows.h"
 
 namespace assay::backend {
 namespace {
 
 constexpr int64_t kPartitions = 128;
+constexpr int64_t kPlaneBytes = 64 * 1024;
 
-// The last two dimensions of input and output, and the number of planes.
-struct Planes {
-  explicit Planes(const View& in, const View& out)
-      : x(in),
-        y(out),
-        rows(in.shape[in.shape.size() - 2]),
-        columns(in.shape.back()),
-        height(out.shape[out.shape.size() - 2]),
-        width(out.shape.back()),
-        count(out.count() / (height * width)) {}
-  View x, y;
-  int64_t rows, columns, height, width, count;
-
-  AccessPattern input(int64_t first, int n) const {
-    return hbm_tile(x.dtype, x.tensor, x.offset + first * rows * columns, n, rows * columns, {rows, columns},
-                    {columns, 1});
-  }
-  AccessPattern output(int64_t first, int n) const {
-    return hbm_tile(y.dtype, y.tensor, y.offset + first * height * width, n, height * width, {height, width},
-                    {width, 1});
-  }
-};
-
-// y = sum / divisor, one divisor an output element (the same for all planes).
-void divide_and_store(KernelContext& ctx, const Planes& p, int64_t first, const AccessPattern& sum,
-                      int32_t divisors) {
-  const AccessPattern d = ctx.b.sbuf(DType::f32, sum.partitions, {p.height, p.width});
-  ctx.b.dma_copy(d, hbm_tile(DType::f32, divisors, 0, sum.partitions, 0, {p.height, p.width}, {p.width, 1}));
-  const AccessPattern result = ctx.b.sbuf(p.y.dtype, sum.partitions, {p.height, p.width});
-  ctx.b.tensor_tensor(result, sum, d, AluOp::divide);
-  ctx.b.dma_copy(p.output(first, sum.partitions), result);
+void require_float(const KernelContext& ctx, DType dtype) {
+  if (!is_float(dtype)) ctx.unsupported(ASSAY_REASON_DTYPE, "self must be floating point");
 }
 
 int32_t constant(KernelContext& ctx, const std::vector<float>& values) {
   return ctx.b.constant("divisors", DType::f32, std::as_bytes(std::span(values)));
 }
 
-void average_pool(KernelContext& ctx) {
-  const Planes p(ctx.input("self"), ctx.output());
-  if (p.y.count() == 0) return;
-  const auto kernel = ctx.call.integers("kernel_size", 2), padding = ctx.call.integers("padding", 2);
-  const auto stride = ctx.call.integers("stride").empty() ? kernel : ctx.call.integers("stride", 2);
+// y = sum / divisor, one divisor an output element (the same for all planes).
+void divide_and_store(KernelContext& ctx, const Windows& w, const Band& band, int64_t first,
+                      const AccessPattern& sum, int32_t divisors) {
+  const int n = sum.partitions;
+  const AccessPattern d = ctx.b.sbuf(DType::f32, n, {band.rows, w.out[2]});
+  ctx.b.dma_copy(d, band_of(w, DType::f32, divisors, 0, band, first, n, true));
+  const AccessPattern result = ctx.b.sbuf(w.y.dtype, n, {band.rows, w.out[2]});
+  ctx.b.tensor_tensor(result, sum, d, AluOp::divide);
+  ctx.b.dma_copy(band_of(w, w.y.dtype, w.y.tensor, w.y.offset, band, first, n), result);
+}
+
+// Calls f(first plane, planes) for groups that fit onto the partitions.
+template <class F>
+void for_each_group(const Windows& w, F&& f) {
+  for (int64_t first = 0; first < w.planes; first += kPartitions)
+    f(first, static_cast<int>(std::min(kPartitions, w.planes - first)));
+}
+
+// Divisors of all output elements of a plane from the number of elements along each dimension.
+template <class Count>
+std::vector<float> divisors_of(const Windows& w, Count&& count) {
+  std::vector<float> out;
+  for (int64_t od = 0; od < w.out[0]; ++od) {
+    for (int64_t oh = 0; oh < w.out[1]; ++oh) {
+      for (int64_t ow = 0; ow < w.out[2]; ++ow)
+        out.push_back(static_cast<float>(count(0, od) * count(1, oh) * count(2, ow)));
+    }
+  }
+  return out;
+}
+
+void average_pool(KernelContext& ctx, int spatial) {
+  const Windows w(ctx, ctx.input("self"), ctx.output(), spatial);
+  if (w.y.count() == 0) return;
+  require_float(ctx, w.x.dtype);
   const bool count_padding = ctx.call.boolean("count_include_pad");
-  const auto fixed = ctx.call.integer_opt("divisor_override");
+  const auto fixed = ctx.call.schema().find("divisor_override") != nullptr
+                         ? ctx.call.integer_opt("divisor_override")
+                         : std::nullopt;
   // Elements of a window along one dimension, padding counted or not; what ceil_mode adds beyond the padding
   // never counts.
-  const auto extent = [&](std::size_t d, int64_t o, int64_t size, bool with_padding) {
-    const int64_t start = o * stride[d] - padding[d];
-    const int64_t end = std::min(start + kernel[d], size + padding[d]);
-    return with_padding ? end - start : std::min(end, size) - std::max<int64_t>(start, 0);
-  };
-  std::vector<float> divisors;
-  for (int64_t oh = 0; oh < p.height; ++oh) {
-    for (int64_t ow = 0; ow < p.width; ++ow) {
-      const int64_t n =
-          fixed ? *fixed : extent(0, oh, p.rows, count_padding) * extent(1, ow, p.columns, count_padding);
-      divisors.push_back(static_cast<float>(n));
-    }
-  }
-  const int32_t table = constant(ctx, divisors);
-  const int64_t size[2] = {std::max((p.height - 1) * stride[0] + kernel[0], p.rows + padding[0]),
-                           std::max((p.width - 1) * stride[1] + kernel[1], p.columns + padding[1])};
+  const int32_t table =
+      constant(ctx, divisors_of(w, [&](int d, int64_t o) {
+                 if (fixed) return d == 0 ? *fixed : 1;
+                 const int64_t start = o * w.stride[d] - w.padding[d];
+                 const int64_t end = std::min(start + w.kernel[d], w.in[d] + w.padding[d]);
+                 return count_padding ? end - start : std::min(end, w.in[d]) - std::max<int64_t>(start, 0);
+               }));
   const ProgramBuilder::Mark mark = ctx.b.mark();
-  for (int64_t first = 0; first < p.count; first += kPartitions) {
-    const auto n = static_cast<int>(std::min(kPartitions, p.count - first));
-    const AccessPattern padded = ctx.b.sbuf(p.x.dtype, n, {size[0], size[1]});
-    ctx.b.memset(padded, 0.0f);
-    ctx.b.dma_copy(padded.slice(0, padding[0], p.rows).slice(1, padding[1], p.columns), p.input(first, n));
-    const AccessPattern sum = ctx.b.sbuf(DType::f32, n, {p.height, p.width});
-    for (int64_t tap = 0; tap < kernel[0] * kernel[1]; ++tap) {
-      const AccessPattern seen =
-          padded.slice(0, tap / kernel[1], p.height, stride[0]).slice(1, tap % kernel[1], p.width, stride[1]);
-      if (tap == 0) {
-        ctx.b.tensor_copy(sum, seen);
-      } else {
-        ctx.b.tensor_tensor(sum, sum, seen, AluOp::add);
+  for_each_group(w, [&](int64_t first, int n) {
+    for (const Band& band : bands(w, 4 + 4 + static_cast<int64_t>(size_of(w.y.dtype)))) {
+      const AccessPattern padded = load_band(ctx, w, band, first, n, 0);
+      const AccessPattern sum = ctx.b.sbuf(DType::f32, n, {band.rows, w.out[2]});
+      for (int64_t tap = 0; tap < w.taps(); ++tap) {
+        const AccessPattern seen = tap_of(w, padded, band, tap);
+        if (tap == 0) {
+          ctx.b.tensor_copy(sum, seen);
+        } else {
+          ctx.b.tensor_tensor(sum, sum, seen, AluOp::add);
+        }
       }
+      divide_and_store(ctx, w, band, first, sum, table);
+      ctx.b.release(mark);
     }
-    divide_and_store(ctx, p, first, sum, table);
-    ctx.b.release(mark);
-  }
+  });
 }
 
 // Window o of `size` elements cut into `n`: [floor(o size / n), ceil((o + 1) size / n)).
@@ -102,41 +95,53 @@ Span adaptive(int64_t o, int64_t size, int64_t n) {
   return {start, end - start};
 }
 
-void adaptive_average_pool(KernelContext& ctx) {
-  const Planes p(ctx.input("self"), ctx.output());
-  if (p.y.count() == 0) return;
-  std::vector<float> divisors;
-  for (int64_t oh = 0; oh < p.height; ++oh) {
-    for (int64_t ow = 0; ow < p.width; ++ow) {
-      divisors.push_back(
-          static_cast<float>(adaptive(oh, p.rows, p.height).count * adaptive(ow, p.columns, p.width).count));
-    }
-  }
-  const int32_t table = constant(ctx, divisors);
-  const ProgramBuilder::Mark mark = ctx.b.mark();
-  for (int64_t first = 0; first < p.count; first += kPartitions) {
-    const auto n = static_cast<int>(std::min(kPartitions, p.count - first));
-    const AccessPattern x = ctx.b.sbuf(p.x.dtype, n, {p.rows, p.columns});
-    ctx.b.dma_copy(x, p.input(first, n));
-    const AccessPattern sum = ctx.b.sbuf(DType::f32, n, {p.height, p.width});
-    for (int64_t oh = 0; oh < p.height; ++oh) {
-      for (int64_t ow = 0; ow < p.width; ++ow) {
-        const Span h = adaptive(oh, p.rows, p.height), w = adaptive(ow, p.columns, p.width);
-        ctx.b.tensor_reduce(sum.slice(0, oh, 1).slice(1, ow, 1),
-                            x.slice(0, h.start, h.count).slice(1, w.start, w.count), AluOp::add, 2);
+void adaptive_average_pool(KernelContext& ctx, int spatial) {
+  const Windows w(ctx, ctx.input("self"), ctx.output(), spatial);
+  if (w.y.count() == 0) return;
+  const int32_t table =
+      constant(ctx, divisors_of(w, [&](int d, int64_t o) { return adaptive(o, w.in[d], w.out[d]).count; }));
+  // Whole planes where they fit, else what one row of results needs.
+  const bool whole = w.area_in() * static_cast<int64_t>(size_of(w.x.dtype)) <= kPlaneBytes;
+  const auto load = [&](int64_t first, int n, const Span& d, const Span& h) {
+    const AccessPattern tile = ctx.b.sbuf(w.x.dtype, n, {d.count, h.count, w.in[2]});
+    const int64_t offset = w.x.offset + first * w.area_in() + (d.start * w.in[1] + h.start) * w.in[2];
+    ctx.b.dma_copy(tile, hbm_tile(w.x.dtype, w.x.tensor, offset, n, w.area_in(), {d.count, h.count, w.in[2]},
+                                  {w.in[1] * w.in[2], w.in[2], 1}));
+    return tile;
+  };
+  const ProgramBuilder::Mark start = ctx.b.mark();
+  for_each_group(w, [&](int64_t first, int n) {
+    AccessPattern planes;
+    if (whole) planes = load(first, n, {0, w.in[0]}, {0, w.in[1]});
+    const ProgramBuilder::Mark mark = ctx.b.mark();
+    for (int64_t od = 0; od < w.out[0]; ++od) {
+      for (int64_t oh = 0; oh < w.out[1]; ++oh) {
+        const Span d = adaptive(od, w.in[0], w.out[0]), h = adaptive(oh, w.in[1], w.out[1]);
+        const AccessPattern tile =
+            whole ? planes.slice(0, d.start, d.count).slice(1, h.start, h.count) : load(first, n, d, h);
+        const AccessPattern sum = ctx.b.sbuf(DType::f32, n, {1, w.out[2]});
+        for (int64_t ow = 0; ow < w.out[2]; ++ow) {
+          const Span c = adaptive(ow, w.in[2], w.out[2]);
+          ctx.b.tensor_reduce(sum.slice(1, ow, 1), tile.slice(2, c.start, c.count), AluOp::add, 3);
+        }
+        divide_and_store(ctx, w, {od, oh, 1}, first, sum, table);
+        ctx.b.release(mark);
       }
     }
-    divide_and_store(ctx, p, first, sum, table);
-    ctx.b.release(mark);
-  }
+    ctx.b.release(start);
+  });
 }
 
 }  // namespace
 
 void register_average(KernelTable& table) {
-  table.add("aten::avg_pool2d.default", average_pool);
-  table.add("aten::_adaptive_avg_pool2d.default", adaptive_average_pool);
-  table.add("aten::adaptive_avg_pool2d.default", adaptive_average_pool);
+  for (int n = 1; n <= 3; ++n) {
+    table.add("aten::avg_pool" + std::to_string(n) + "d.default",
+              [n](KernelContext& ctx) { average_pool(ctx, n); });
+  }
+  for (const char* op : {"aten::_adaptive_avg_pool2d.default", "aten::adaptive_avg_pool2d.default"})
+    table.add(op, [](KernelContext& ctx) { adaptive_average_pool(ctx, 2); });
+  table.add("aten::_adaptive_avg_pool3d.default", [](KernelContext& ctx) { adaptive_average_pool(ctx, 3); });
 }
 
 }  // namespace assay::backend

@@ -1,4 +1,5 @@
-// convolution: one product per kernel tap, accumulated in PSUM; depthwise on the Vector engine.
+// convolution in one, two and three dimensions: one product per kernel tap, accumulated in PSUM; depthwise on
+// the Vector engine.
 #include <algorithm>
 
 #include "backend/kernels/gemm.h"
@@ -21,6 +22,15 @@ struct Convolution {
   int64_t group_stride;         // elements between the weights of two groups
   int64_t inflate[2] = {1, 1};  // distance between neighbouring elements of x, zeros between (transposed)
   int64_t taps() const { return w.shape[2] * w.shape[3]; }
+
+  // Three-dimensional ones are sums of two-dimensional ones: x, w and out are those of depth 0, and these say
+  // which input depth each output depth sees through which depth of the kernel.
+  int64_t depth_stride[3] = {};  // elements between two depths of x, w and out
+  int64_t kernel_depth = 1;
+  struct Slice {
+    int64_t kernel, input;
+  };
+  std::vector<std::vector<Slice>> depths{{{0, 0}}};  // by output depth
 };
 
 // A tile of output rows and columns, and the input window under it.
@@ -54,7 +64,7 @@ std::vector<Window> windows(const Convolution& c, int64_t elements, int64_t copi
 
 // The window [channels, rows, columns] of x[n, first...] with zeros outside of the input.
 AccessPattern load_window(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first,
-                          int64_t channels, int64_t channel_step, const Window& win) {
+                          int64_t channels, int64_t channel_step, const Window& win, int64_t depth = 0) {
   const int64_t size[2] = {window_size(c, 0, win.rows), window_size(c, 1, win.columns)};
   const int64_t start[2] = {win.oh * c.stride[0] - c.padding[0], win.ow * c.stride[1] - c.padding[1]};
   const AccessPattern tile = ctx.b.sbuf(c.x.dtype, static_cast<int>(channels), {size[0], size[1]});
@@ -72,7 +82,8 @@ AccessPattern load_window(KernelContext& ctx, const Convolution& c, int64_t n, i
   if (!filled) ctx.b.memset(tile, 0.0f);
   if (count[0] > 0 && count[1] > 0) {
     const Shape& s = c.x.strides;
-    const int64_t offset = c.x.offset + n * s[0] + first * s[1] + from[0] * s[2] + from[1] * s[3];
+    const int64_t offset =
+        c.x.offset + depth * c.depth_stride[0] + n * s[0] + first * s[1] + from[0] * s[2] + from[1] * s[3];
     ctx.b.dma_copy(tile.slice(0, low[0], count[0], c.inflate[0]).slice(1, low[1], count[1], c.inflate[1]),
                    hbm_tile(c.x.dtype, c.x.tensor, offset, static_cast<int>(channels), channel_step * s[1],
                             {count[0], count[1]}, {s[2], s[3]}));
@@ -98,7 +109,8 @@ std::optional<AccessPattern> load_bias(KernelContext& ctx, const Convolution& c,
 }
 
 void store(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first, int64_t channels, int64_t step,
-           const Window& win, const AccessPattern& sum, const std::optional<AccessPattern>& bias) {
+           const Window& win, const AccessPattern& sum, const std::optional<AccessPattern>& bias,
+           int64_t depth = 0) {
   const AccessPattern result = ctx.b.sbuf(c.out.dtype, static_cast<int>(channels), {win.rows, win.columns});
   if (bias) {
     ctx.b.tensor_scalar(result, sum, AluOp::add, *bias);
@@ -107,7 +119,8 @@ void store(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first, i
   }
   const Shape& s = c.out.strides;
   ctx.b.dma_copy(hbm_tile(c.out.dtype, c.out.tensor,
-                          c.out.offset + n * s[0] + first * s[1] + win.oh * s[2] + win.ow * s[3],
+                          c.out.offset + depth * c.depth_stride[2] + n * s[0] + first * s[1] + win.oh * s[2] +
+                              win.ow * s[3],
                           static_cast<int>(channels), step * s[1], {win.rows, win.columns}, {s[2], s[3]}),
                  result);
 }
@@ -147,49 +160,76 @@ void depthwise(KernelContext& ctx, const Convolution& c) {
   ctx.b.release(start);
 }
 
+// The weights of output channels co .. co+count-1 of a group as [ci, taps, co], one tile for each depth of
+// the kernel and 128 input channels.
+std::vector<AccessPattern> load_weights(KernelContext& ctx, const Convolution& c, int64_t group, int64_t co,
+                                        int64_t count) {
+  const int64_t in_channels = c.w.shape[1];
+  const Shape& s = c.w.strides;
+  std::vector<AccessPattern> weights;
+  for (int64_t kd = 0; kd < c.kernel_depth; ++kd) {
+    for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
+      const int64_t k = std::min(kPartitions, in_channels - ci);
+      const AccessPattern w = ctx.b.sbuf(c.w.dtype, static_cast<int>(k), {c.taps(), count});
+      const int64_t offset =
+          c.w.offset + kd * c.depth_stride[1] + group * c.group_stride + co * s[0] + ci * s[1];
+      ctx.b.dma_copy(w, hbm_tile(c.w.dtype, c.w.tensor, offset, static_cast<int>(k), s[1],
+                                 {c.w.shape[2], c.w.shape[3], count}, {s[2], s[3], s[0]}));
+      weights.push_back(matmul_operand(ctx, w));
+    }
+  }
+  return weights;
+}
+
 // out[co, pixels] = sum over taps and channel tiles of w[ci, co]^T x[ci, pixels seen by the tap].
 void grouped(KernelContext& ctx, const Convolution& c) {
   const int64_t in_channels = c.w.shape[1], out_channels = c.out.shape[1] / c.groups, taps = c.taps();
   const int64_t channel_tiles = (in_channels + kPartitions - 1) / kPartitions;
   const auto element = static_cast<int64_t>(size_of(c.w.dtype));
   const int64_t out_tile =
-      std::clamp<int64_t>(kWeightBytes / (channel_tiles * taps * element), 1, kPartitions);
-  const std::vector<Window> tiles = windows(c, kPsumColumns, channel_tiles);
+      std::clamp<int64_t>(kWeightBytes / (c.kernel_depth * channel_tiles * taps * element), 1, kPartitions);
+  const std::vector<Window> tiles = windows(c, kPsumColumns, channel_tiles * c.kernel_depth);
   const ProgramBuilder::Mark start = ctx.b.mark();
+  const auto add = [&](const AccessPattern& sum, const std::vector<AccessPattern>& weights, int64_t g,
+                       int64_t n, const Window& win, const std::vector<Convolution::Slice>& slices) {
+    bool accumulate = false;
+    for (const Convolution::Slice& slice : slices) {
+      std::vector<AccessPattern> inputs;
+      for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
+        inputs.push_back(
+            matmul_operand(ctx, load_window(ctx, c, n, g * in_channels + ci,
+                                            std::min(kPartitions, in_channels - ci), 1, win, slice.input)));
+      }
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          const AccessPattern& w = weights[static_cast<std::size_t>(slice.kernel * channel_tiles) + i];
+          ctx.b.nc_matmul(sum, w.select(0, tap), tap_of(c, inputs[i], win, tap), accumulate);
+          accumulate = true;
+        }
+      }
+    }
+  };
   for (int64_t g = 0; g < c.groups; ++g) {
     for (int64_t co = 0; co < out_channels; co += out_tile) {
       ctx.b.release(start);
       const int64_t count = std::min(out_tile, out_channels - co), output = g * out_channels + co;
-      std::vector<AccessPattern> weights;  // [ci, taps, co]
-      for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
-        const int64_t k = std::min(kPartitions, in_channels - ci);
-        const AccessPattern w = ctx.b.sbuf(c.w.dtype, static_cast<int>(k), {taps, count});
-        const Shape& s = c.w.strides;
-        ctx.b.dma_copy(
-            w, hbm_tile(c.w.dtype, c.w.tensor, c.w.offset + g * c.group_stride + co * s[0] + ci * s[1],
-                        static_cast<int>(k), s[1], {c.w.shape[2], c.w.shape[3], count}, {s[2], s[3], s[0]}));
-        weights.push_back(matmul_operand(ctx, w));
-      }
+      const std::vector<AccessPattern> weights = load_weights(ctx, c, g, co, count);
       const std::optional<AccessPattern> bias = load_bias(ctx, c, output, count, 1);
       for (int64_t n = 0; n < c.x.shape[0]; ++n) {
-        for (const Window& win : tiles) {
-          const ProgramBuilder::Mark mark = ctx.b.mark();
-          std::vector<AccessPattern> inputs;
-          for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
-            inputs.push_back(
-                matmul_operand(ctx, load_window(ctx, c, n, g * in_channels + ci,
-                                                std::min(kPartitions, in_channels - ci), 1, win)));
-          }
-          const AccessPattern sum = ctx.b.psum(DType::f32, static_cast<int>(count), {win.rows, win.columns});
-          bool accumulate = false;
-          for (int64_t tap = 0; tap < taps; ++tap) {
-            for (std::size_t i = 0; i < inputs.size(); ++i) {
-              ctx.b.nc_matmul(sum, weights[i].select(0, tap), tap_of(c, inputs[i], win, tap), accumulate);
-              accumulate = true;
+        for (std::size_t depth = 0; depth < c.depths.size(); ++depth) {
+          for (const Window& win : tiles) {
+            const ProgramBuilder::Mark mark = ctx.b.mark();
+            AccessPattern sum;
+            if (c.depths[depth].empty()) {  // sees only padding
+              sum = ctx.b.sbuf(DType::f32, static_cast<int>(count), {win.rows, win.columns});
+              ctx.b.memset(sum, 0.0f);
+            } else {
+              sum = ctx.b.psum(DType::f32, static_cast<int>(count), {win.rows, win.columns});
+              add(sum, weights, g, n, win, c.depths[depth]);
             }
+            store(ctx, c, n, output, count, 1, win, sum, bias, static_cast<int64_t>(depth));
+            ctx.b.release(mark);
           }
-          store(ctx, c, n, output, count, 1, win, sum, bias);
-          ctx.b.release(mark);
         }
       }
     }
@@ -198,12 +238,13 @@ void grouped(KernelContext& ctx, const Convolution& c) {
 }
 
 // No input channel or no tap: the bias alone.
-void bias_only(KernelContext& ctx, const Convolution& c) {
-  std::vector<View> views{c.out};
+void bias_only(KernelContext& ctx, const Convolution& c, const View& out) {
+  std::vector<View> views{out};
   if (c.bias) {
-    View bias = c.out;
+    View bias = out;
     bias.tensor = c.bias->tensor;
-    bias.strides = {0, 1, 0, 0};
+    bias.strides.assign(bias.strides.size(), 0);
+    bias.strides[1] = 1;
     views.push_back(bias);
   }
   for_each_tile(ctx, views, kTileFree, [&](const Tile& tile) {
@@ -235,6 +276,28 @@ void transpose(Convolution& c) {
   }
 }
 
+// Which input depth each output depth sees; the views become those of depth 0.
+void split_depths(Convolution& c, int64_t stride, int64_t padding, int64_t dilation, bool transposed) {
+  const int64_t in = c.x.shape[2], kernel = c.w.shape[2], out = c.out.shape[2];
+  View* views[] = {&c.x, &c.w, &c.out};
+  for (int i = 0; i < 3; ++i) {
+    c.depth_stride[i] = views[i]->strides[2];
+    *views[i] = views[i]->selected(2, 0);
+  }
+  c.kernel_depth = kernel;
+  c.depths.assign(static_cast<std::size_t>(out), {});
+  for (int64_t o = 0; o < out; ++o) {
+    for (int64_t k = 0; k < kernel; ++k) {
+      // Transposed: the output depth that input depth i reaches through k is i * stride - padding + k *
+      // dilation.
+      int64_t i = transposed ? o + padding - k * dilation : o * stride - padding + k * dilation;
+      if (i < 0 || (transposed && i % stride != 0)) continue;
+      if (transposed) i /= stride;
+      if (i < in) c.depths[static_cast<std::size_t>(o)].push_back({k, i});
+    }
+  }
+}
+
 void convolution(KernelContext& ctx) {
   Convolution c{ctx.input("input"),
                 ctx.input("weight"),
@@ -248,10 +311,6 @@ void convolution(KernelContext& ctx) {
   require_matmul_dtype(ctx, c.out.dtype);
   if (c.out.count() == 0) return;
   const auto spatial = static_cast<std::size_t>(c.w.rank() - 2);
-  if (spatial != 1 && spatial != 2) {
-    ctx.unsupported(ASSAY_REASON_SHAPE,
-                    std::to_string(spatial) + " spatial dimensions; 1 and 2 have a kernel");
-  }
   if (const auto bias = ctx.call.tensor_opt("bias")) c.bias = ctx.input(*bias);
   if (c.x.rank() == c.w.rank() - 1) {  // no batch
     c.x = c.x.unsqueezed(0);
@@ -260,23 +319,24 @@ void convolution(KernelContext& ctx) {
   const int expand = static_cast<int>(spatial);
   const auto stride = ctx.call.integers("stride", expand), padding = ctx.call.integers("padding", expand),
              dilation = ctx.call.integers("dilation", expand);
-  for (std::size_t d = 0; d < spatial; ++d) {
-    const std::size_t to = d + 2 - spatial;
-    c.stride[to] = stride[d];
-    c.padding[to] = padding[d];
-    c.dilation[to] = dilation[d];
+  const bool transposed = ctx.call.boolean("transposed");
+  for (std::size_t d = 0; d < std::min<std::size_t>(spatial, 2); ++d) {
+    c.stride[1 - d] = stride[spatial - 1 - d];
+    c.padding[1 - d] = padding[spatial - 1 - d];
+    c.dilation[1 - d] = dilation[spatial - 1 - d];
   }
   if (spatial == 1) {
     c.x = c.x.unsqueezed(2);
     c.w = c.w.unsqueezed(2);
     c.out = c.out.unsqueezed(2);
   }
-  if (c.w.count() == 0) return bias_only(ctx, c);
-  if (ctx.call.boolean("transposed")) {
+  if (c.w.count() == 0) return bias_only(ctx, c, c.out);
+  if (spatial == 3) split_depths(c, stride[0], padding[0], dilation[0], transposed);
+  if (transposed) {
     transpose(c);
     return grouped(ctx, c);
   }
-  if (c.w.shape[1] == 1 && c.groups > 1) return depthwise(ctx, c);
+  if (c.w.shape[1] == 1 && c.groups > 1 && spatial < 3) return depthwise(ctx, c);
   c.group_stride = c.out.shape[1] / c.groups * c.w.strides[0];
   grouped(ctx, c);
 }

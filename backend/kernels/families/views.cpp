@@ -185,25 +185,6 @@ void diagonal(KernelContext& ctx) {
   copy(ctx, out, in);
 }
 
-// By whole factors: every element is repeated along rows and columns.
-void upsample_nearest(KernelContext& ctx) {
-  const View in = ctx.input("input"), out = ctx.output();
-  const int64_t rows = in.shape[2], columns = in.shape[3];
-  if (out.count() == 0) return;
-  if (out.shape[2] % rows != 0 || out.shape[3] % columns != 0) {
-    ctx.unsupported(ASSAY_REASON_SHAPE, "only whole factors have a kernel");
-  }
-  const int64_t down = out.shape[2] / rows, across = out.shape[3] / columns;
-  if (const auto scales = ctx.call.floats_opt("scale_factors")) {
-    if ((*scales)[0] != static_cast<double>(down) || (*scales)[1] != static_cast<double>(across)) {
-      ctx.unsupported(ASSAY_REASON_ARGUMENT, "scale_factors that are not the ratio of the sizes");
-    }
-  }
-  const Shape shape{in.shape[0], in.shape[1], rows, down, columns, across};
-  copy(ctx, out.reshaped(shape),
-       in.reshaped({in.shape[0], in.shape[1], rows, 1, columns, 1}).broadcast_to(shape));
-}
-
 // Nothing to do on the device: shapes and dtypes were checked when the node was compiled.
 void assertion(KernelContext&) {}
 
@@ -232,7 +213,6 @@ void register_views(KernelTable& table) {
   table.add("aten::as_strided.default", as_strided);
   table.add("aten::unfold.default", unfold);
   table.add("aten::diagonal.default", diagonal);
-  table.add("aten::upsample_nearest2d.vec", upsample_nearest);
   table.add("aten::_assert_tensor_metadata.default", assertion);
 }
 
