@@ -8,6 +8,7 @@
 
 #include "core/decompose/shorthands.h"
 #include "core/error.h"
+#include "core/opset/shapes.h"
 
 namespace assay {
 namespace {
@@ -292,6 +293,7 @@ ValueId bmm(Rewriter& w, ValueId a, ValueId b) {
 }
 
 Ids flex_attention(Rewriter& w, const OpCall& call) {
+  infer(call);  // throws unless functions and buffers fit together
   const ValueId query = value_of(call, "query");
   const Shape q = w.shape(query);
   const DType dtype = w.dtype(query), wide = dtype == DType::f64 ? DType::f64 : DType::f32;
