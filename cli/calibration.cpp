@@ -59,12 +59,12 @@ std::string text(const CalibrationReport& report) {
   for (const Role role : {Role::fit, Role::check, Role::context}) {
     if (rows_of(report, role) == 0) continue;
     out +=
-        fmt::format("\n{:<9}{:<6}{:<12}{:<9}{:>12}{:>12}{:>10}{:>10}  {}\n", backend::name_of(role), "target",
+        fmt::format("\n{:<9}{:<7}{:<12}{:<9}{:>12}{:>12}{:>10}{:>10}  {}\n", backend::name_of(role), "target",
                     "timer", "device", "measured us", "clock us", "error", "left out", "workload");
     for (const RowResult& r : report.rows) {
       if (r.row.role != role) continue;
       const bool named = r.predicted_us.has_value();
-      out += fmt::format("{:<9}{:<6}{:<12}{:<9}{:>12}{:>12}{:>10}{:>10}  {}\n", r.row.id,
+      out += fmt::format("{:<9}{:<7}{:<12}{:<9}{:>12}{:>12}{:>10}{:>10}  {}\n", r.row.id,
                          named ? backend::core(r.row.target).name : "-", backend::name_of(r.row.boundary),
                          r.row.certainty, microseconds(r.row.measured_us),
                          r.predicted_us ? microseconds(*r.predicted_us) : "-", percent(r.error),

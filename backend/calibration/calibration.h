@@ -24,7 +24,8 @@ enum class Boundary : uint8_t {
 enum class Role : uint8_t {
   fit,      // constants are fitted to it
   check,    // predicted, never fitted to
-  context,  // contradicts other rows, or measures more than one core's clock: shown, not counted
+  context,  // contradicts other rows, repeats a row of the fit, or measures more than one core's clock:
+            // shown, not counted
 };
 std::string_view name_of(Boundary boundary);
 std::string_view name_of(Role role);
