@@ -200,8 +200,13 @@ TEST(GraphFromJson, NamesThePlaceOfAMistake) {
   node_of(d)["inputs"][0]["arg"] = {{"as_graph", {{"name", "g"}}}};
   EXPECT_THAT(refusal(d, ErrorCode::unsupported), HasSubstr("as_graph"));
   d = document();
-  graph_of(d)["tensor_values"]["y"]["dtype"] = 99;
+  graph_of(d)["tensor_values"]["y"]["dtype"] = 28;  // uint16
   EXPECT_THAT(refusal(d, ErrorCode::unsupported), HasSubstr("tensor_values['y'].dtype"));
+  for (const int code : {0, 99, -7}) {
+    d = document();
+    graph_of(d)["tensor_values"]["y"]["dtype"] = code;
+    EXPECT_THAT(refusal(d), HasSubstr("which PyTorch does not have"));
+  }
   d = document();
   graph_of(d)["tensor_values"]["y"]["sizes"][1]["as_int"] = -5;
   EXPECT_THAT(refusal(d), HasSubstr("negative size"));

@@ -91,9 +91,15 @@ class Reader {
     const JsonCursor code = meta.at("dtype");
     const auto dtype = dtype_from_export_code(code.integer());
     if (!dtype) {
+      // PyTorch's own codes (torch/_export/serde/schema.py, ScalarType): 1 to 13 and 28 to 35.
+      const int64_t number = code.integer();
+      if (number < 1 || (number > 13 && number < 28) || number > 35) {
+        code.fail(
+            fmt::format("value '{}' has dtype code {}, which PyTorch does not have", value.name, number));
+      }
       throw Error(ErrorCode::unsupported,
                   fmt::format("{}: value '{}' has dtype code {}, which is not supported", code.place(),
-                              value.name, code.integer()));
+                              value.name, number));
     }
     value.dtype = *dtype;
     if (const auto layout = meta.find("layout"); layout && layout->integer() != kStrided) {
@@ -301,6 +307,7 @@ class Reader {
       }
       node.arguments.push_back({std::move(name), read_any_argument(input.at("arg"), place)});
     }
+    if (schema != nullptr) order_arguments(node, *schema);
     const JsonCursor outputs = cursor.at("outputs");
     if (node.op == "_operator::getitem") {
       alias_item(cursor, node, outputs);
@@ -316,6 +323,17 @@ class Reader {
         node.source.module_path = module_path(stack->string());
     }
     graph_.nodes.push_back(std::move(node));
+  }
+
+  // As the schema lists them, whatever the file's order: kernels count on it where they number their inputs.
+  static void order_arguments(Node& node, const Schema& schema) {
+    const auto place = [&](const NamedArgument& given) {
+      std::size_t i = 0;
+      while (i < schema.arguments.size() && schema.arguments[i].name != given.name) ++i;
+      return i;
+    };
+    std::stable_sort(node.arguments.begin(), node.arguments.end(),
+                     [&](const NamedArgument& a, const NamedArgument& b) { return place(a) < place(b); });
   }
 
   // Files without node names (schemas before 8.9): the name of the first output, else a number.

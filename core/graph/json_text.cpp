@@ -39,6 +39,9 @@ class Scanner {
         default:
           if (static_cast<unsigned char>(c) >= 0x80)
             fail(at_, "a character outside a string that is not ASCII");
+          // nlohmann::json takes a NUL for the end of the text.
+          if (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r')
+            fail(at_, "a control character outside a string");
           ++at_;
       }
     }

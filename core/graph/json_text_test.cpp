@@ -52,6 +52,7 @@ TEST(CheckJsonText, RefusesInvalidUtf8) {
   EXPECT_THAT(refusal(R"("\ud800")"), HasSubstr("surrogate"));
   EXPECT_THAT(refusal(R"("\udc00\ud800")"), HasSubstr("surrogate"));
   EXPECT_THAT(refusal("[1, \xc3\xa9]"), HasSubstr("outside a string"));
+  EXPECT_THAT(refusal(std::string("{}\0x", 4)), HasSubstr("a control character outside a string"));
 }
 
 TEST(CheckJsonText, RefusesTextThatIsCutOff) {
