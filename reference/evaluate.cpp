@@ -14,7 +14,7 @@ namespace {
 using Entry = KernelTable<double>::Entry;
 
 const Entry& find_entry(const OpCall& call) {
-  const Entry* entry = kernel_table<double>().find(call.op());
+  const Entry* entry = kernel_table<double>().find(call.op(), reads_or_gives_complex(call));
   if (entry == nullptr) {
     throw Error(ErrorCode::unsupported, "the reference has no kernel for " + call.op());
   }
@@ -23,9 +23,7 @@ const Entry& find_entry(const OpCall& call) {
 
 void check_complex(const OpCall& call, const Traits& traits) {
   if (traits.complex) return;
-  const auto complex = [](const TensorMeta& meta) { return is_complex(meta.dtype); };
-  if (std::any_of(call.inputs().begin(), call.inputs().end(), complex) ||
-      std::any_of(call.outputs().begin(), call.outputs().end(), complex)) {
+  if (reads_or_gives_complex(call)) {
     throw Error(ErrorCode::unsupported, "the reference has no complex kernel for " + call.op());
   }
 }
@@ -211,7 +209,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
 bool has_operator(std::string_view full_name) { return kernel_table<double>().find(full_name) != nullptr; }
 
 bool supports_complex(std::string_view full_name) {
-  const Entry* entry = kernel_table<double>().find(full_name);
+  const Entry* entry = kernel_table<double>().find(full_name, true);
   return entry != nullptr && entry->traits.complex;
 }
 
@@ -224,6 +222,12 @@ std::vector<std::string> operator_names() {
 const ErrorModel& error_model(std::string_view full_name) {
   static const ErrorModel unmodelled;
   const Entry* entry = kernel_table<double>().find(full_name);
+  return entry == nullptr ? unmodelled : entry->traits.model;
+}
+
+const ErrorModel& error_model(const OpCall& call) {
+  static const ErrorModel unmodelled;
+  const Entry* entry = kernel_table<double>().find(call.op(), reads_or_gives_complex(call));
   return entry == nullptr ? unmodelled : entry->traits.model;
 }
 
@@ -244,7 +248,7 @@ std::vector<BoundedWide> evaluate_bounded(const OpCall& call, const std::vector<
     return result;
   }
   check_complex(call, entry.traits);
-  const auto* bounded = kernel_table<Bounded>().find(call.op());
+  const auto* bounded = kernel_table<Bounded>().find(call.op(), reads_or_gives_complex(call));
   Environment environment(precision, graph_dtype(call), false);
   const EnvironmentScope scope(&environment);
   std::vector<Array<Bounded>> operands;
@@ -272,7 +276,7 @@ std::vector<Wide> evaluate_stochastic(const OpCall& call, const std::vector<cons
     operands.reserve(inputs.size());
     for (const Wide* input : inputs)
       operands.push_back(stochastic_input(*input, precision, environment.random));
-    for (auto& output : kernel_table<Stochastic>().find(call.op())->kernel(call, pointers(operands))) {
+    for (auto& output : kernel_table<Stochastic>().find(call.op(), reads_or_gives_complex(call))->kernel(call, pointers(operands))) {
       Wide wide;
       wide.meta = std::move(output.meta);
       wide.integer = std::move(output.integer);

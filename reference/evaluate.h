@@ -64,6 +64,8 @@ bool supports_complex(std::string_view full_name);
 // Done by the walker on the host: _operator.*, sym_size, _local_scalar_dense, ...
 bool is_host_scalar(const std::string& full_name);
 const ErrorModel& error_model(std::string_view full_name);  // name "" if unmodelled
+// Of a call: complex numbers have models of their own (abs is exact for real ones).
+const ErrorModel& error_model(const OpCall& call);
 
 // fp64 value, not rounded to the output dtype except that what rounds to infinity there is infinite.
 std::vector<Wide> evaluate(const OpCall& call, const std::vector<const Wide*>& inputs);

@@ -2,7 +2,12 @@
 // compile. g++ only (clang lacks quadmath.h); included by the generated witness tables alone.
 #pragma once
 
+#include <vector>
+
+#include "reference/number/complex.h"
+#include "reference/number/fourier.h"
 #include "reference/number/functions.h"
+#include "reference/number/special.h"
 
 namespace assay::reference {
 
@@ -74,6 +79,18 @@ Quad acosh(Quad x);
 Quad atanh(Quad x);
 Quad erf(Quad x);
 Quad erfc(Quad x);
+
+Quad hypot(Quad a, Quad b);
+
+ComplexOf<Quad> complex_function(ComplexFunction f, ComplexOf<Quad> z);
+ComplexOf<Quad> complex_times(ComplexOf<Quad> a, ComplexOf<Quad> b);
+ComplexOf<Quad> complex_over(ComplexOf<Quad> a, ComplexOf<Quad> b);
+ComplexOf<Quad> complex_raised(ComplexOf<Quad> a, ComplexOf<Quad> b);
+std::vector<ComplexOf<Quad>> fourier(const std::vector<ComplexOf<Quad>>& x, int sign);
+
+Quad special(Special1 f, Quad x);
+Quad special(Special2 f, Quad a, Quad x);
+Quad polynomial(Polynomial p, Quad x, Quad n, int hermite_limit);
 
 Quad sum_any_order(const Quad* x, int64_t n);
 Quad dot_any_order(const Quad* a, const Quad* b, int64_t n);

@@ -43,28 +43,20 @@ void keep_range(Array<Quad>& array) {
 }
 
 std::vector<Array<Quad>> evaluate_quad(const OpCall& call, const Inputs<Quad>& inputs) {
-  const auto* entry = kernel_table<Quad>().find(call.op());
+  const auto* entry = kernel_table<Quad>().find(call.op(), reads_or_gives_complex(call));
   if (entry == nullptr) throw Error(ErrorCode::unsupported, "no float128 kernel for " + call.op());
   auto outputs = entry->kernel(call, inputs);
   for (auto& output : outputs) keep_range(output);
   return outputs;
 }
 
-bool has_complex(const OpCall& call) {
-  for (const auto* metas : {&call.inputs(), &call.outputs()}) {
-    for (const TensorMeta& meta : *metas) {
-      if (is_complex(meta.dtype)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<std::vector<Wide>> evaluate_witness(const OpCall& call,
                                                   const std::vector<const Wide*>& inputs) {
-  const auto* entry = kernel_table<Quad>().find(call.op());
-  if (entry == nullptr || (has_complex(call) && !entry->traits.complex)) return std::nullopt;
+  const bool complex = reads_or_gives_complex(call);
+  const auto* entry = kernel_table<Quad>().find(call.op(), complex);
+  if (entry == nullptr || (complex && !entry->traits.complex)) return std::nullopt;
   std::vector<Array<Quad>> operands;
   operands.reserve(inputs.size());
   Inputs<Quad> pointers;
