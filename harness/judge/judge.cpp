@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/opset/classify.h"
 #include "core/philox.h"
 #include "harness/judge/end_to_end.h"
 #include "harness/judge/expected.h"
@@ -16,6 +17,7 @@
 #include "harness/judge/node_rules.h"
 #include "harness/judge/replay.h"
 #include "harness/judge/vacuous.h"
+#include "reference/draws.h"
 
 namespace assay {
 namespace {
@@ -355,7 +357,10 @@ void Judge::State::conclude(const RunResult& run, Verdict& verdict) const {
         run.guard_violation.find("modified") != std::string::npos ? "input_modified" : "guard_overwritten";
     verdict.detail = run.guard_violation;
   }
-  if (verdict.status == Status::pass && run.repeatable && !*run.repeatable) {
+  // A generator goes on where it stopped.
+  const bool draws = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                 [](const Node& node) { return is_random_op(node.op); });
+  if (verdict.status == Status::pass && run.repeatable && !*run.repeatable && !draws) {
     verdict.status = Status::nondeterministic;
     verdict.reason = "not_repeatable";
     verdict.detail = "a second execution with the same inputs gave other bits";
@@ -377,6 +382,7 @@ Judge::~Judge() = default;
 Judge::Judge(Judge&&) noexcept = default;
 
 const std::vector<Tensor>& Judge::chain() {
+  const reference::DrawSeed draws(state_->request.seed);
   if (!state_->chain) state_->chain = reference::local_chain(state_->graph, state_->request.inputs);
   return *state_->chain;
 }
@@ -402,6 +408,7 @@ Verdict Judge::judge(const RunResult& run) {
     }
     return verdict;
   }
+  const reference::DrawSeed draws(state_->request.seed);
   if (auto refused = state_->reference_refuses()) return *refused;
   try {
     verdict = state_->judge_values(run);

@@ -93,7 +93,9 @@ class LocalJudge {
       keep(at, outcome, nullptr);
       return rounded_once(reference::evaluate(call, inputs));
     }
-    const NodeStandard standard(question_of(request_, call, inputs, metadata));
+    NodeQuestion question = question_of(request_, call, inputs, metadata);
+    question.draws = &draws_;
+    const NodeStandard standard(std::move(question));
     const NodeVerdict verdict = standard.judge(align(call, outcome.local), names_of(at));
     if (verdict.status == Status::vacuous && verdict.reason == "no_witness") {
       if (std::find(result_.without_witness.begin(), result_.without_witness.end(), call.op()) ==
@@ -149,6 +151,7 @@ class LocalJudge {
   const LocalRequest& request_;
   const Graph& graph_;
   LocalVerdict result_;
+  DrawHistory draws_;
 };
 
 }  // namespace
@@ -156,7 +159,7 @@ class LocalJudge {
 bool needs_witness(const OpCall& call, bool backend_is_reference, bool metadata) {
   if (metadata) return false;
   if (backend_is_reference) return true;
-  return computation_dtype(call) == DType::f64 && reference::error_model(call.op()).name != "exact";
+  return computation_dtype(call) == DType::f64 && reference::error_model(call).name != "exact";
 }
 
 LocalVerdict judge_local(const LocalRequest& request) { return LocalJudge(request).run(); }

@@ -105,7 +105,7 @@ void raise(NodeVerdict& into, const NodeVerdict& other) {
 }
 
 NodeStandard::NodeStandard(NodeQuestion question)
-    : question_(std::move(question)), model_(&reference::error_model(question_.call->op())) {
+    : question_(std::move(question)), model_(&reference::error_model(*question_.call)) {
   const OpCall& call = *question_.call;
   outputs_ = reference::evaluate_bounded(call, question_.inputs, question_.precision);
   if (question_.need_witness) {
@@ -115,6 +115,7 @@ NodeStandard::NodeStandard(NodeQuestion question)
       outputs_[i].value = std::move((*witness)[i]);
     }
   }
+  contests_ = reference::contested_writes(call, question_.inputs);
   if (question_.precision.ftz_in && is_exact() && !question_.metadata) {
     std::vector<std::optional<reference::Wide>> copies;
     for (const reference::Wide* input : question_.inputs) copies.push_back(flushed(*input));
@@ -171,8 +172,15 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
                                 !output.bound.empty() && !question_.exact_probe &&
                                 is_rounding_point(*question_.call, *model_);
   const bool exact = is_exact() && !either_neighbour;
-  Comparison comparison = exact ? compare_exact(got, output.value.rounded(), rule)
-                                : compare_bounded(got, output.value, output.bound, rule);
+  // Of several values written to one element, the one that the device kept.
+  reference::Wide followed;
+  if (i == 0 && !contests_.empty()) {
+    followed = output.value;
+    reference::follow_writes(contests_, got, followed);
+  }
+  const reference::Wide& value = i == 0 && !contests_.empty() ? followed : output.value;
+  Comparison comparison =
+      exact ? compare_exact(got, value.rounded(), rule) : compare_bounded(got, value, output.bound, rule);
   if (!comparison.ok() && exact && flushed_alternative(i, got, rule)) comparison = Comparison{};
   const bool probed = exact && !question_.metadata && (question_.exact_probe || model_->name != "exact");
   if (probed) keep_worse(verdict.gates, "probe", counted(comparison));
@@ -183,7 +191,7 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
     std::string detail = describe(comparison);
     Status status = finding.status;
     if (is_integral(got.dtype()) && question_.precision.int_exact_bits &&
-        passes_declared_width(question_, output.value)) {
+        passes_declared_width(question_, value)) {
       reason = "declared_int_width";
       detail += fmt::format("; the Contract declares integers exact to {} bits",
                             *question_.precision.int_exact_bits);
@@ -195,7 +203,7 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
     }
     set_finding(verdict, status, std::move(reason), std::move(detail));
   }
-  if (is_all_zero_unlike(got, output.value, output.bound)) {
+  if (is_all_zero_unlike(got, value, output.bound)) {
     set_finding(verdict, Status::vacuous, "all_zero",
                 fmt::format("output {} is all zeros, the reference is not", name));
   }
@@ -263,6 +271,14 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
     return verdict;
   }
   if (model_->name == "undefined_but_alive") return verdict;
+  if (model_->name == "distribution") {
+    verdict.exact = true;
+    const std::string wrong = judge_draw(call, question_.inputs, got, question_.precision, question_.draws);
+    keep_worse(verdict.gates, "probe",
+               {wrong.empty() ? GateStatus::pass : GateStatus::fail, wrong.empty() ? 0.0 : 1.0, 0});
+    if (!wrong.empty()) set_finding(verdict, Status::wrong, "distribution", wrong);
+    return verdict;
+  }
   if (!has_witness_) {
     set_finding(verdict, Status::vacuous, "no_witness",
                 call.op() + " has no float128 kernel to be judged by");
@@ -291,6 +307,12 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
                {selection.ok ? GateStatus::pass : GateStatus::fail, *verdict.margin, 1});
     return verdict;
   }
+  // Other choices that are as good (ties, the last of equal extrema).
+  if (const auto problem = reference::check_choice(call, question_.inputs, got); problem && problem->empty()) {
+    verdict.margin = 0;
+    keep_worse(verdict.gates, "bound", {GateStatus::pass, 0, 1});
+    return verdict;
+  }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (output_names.at(i).empty()) continue;
     compare_output(i, got[i], output_names[i], total, verdict);
@@ -306,7 +328,12 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
 bool NodeStandard::is_equal_choice(int output, const Tensor& got, const reference::Wide& expected,
                                    const CompareRule& rule) const {
   const OpCall& call = *question_.call;
-  if (!is_selection(call.op()) || output != index_output(call)) return false;
+  if (!is_selection(call.op())) {
+    std::vector<Tensor> alone(outputs_.size());
+    alone.at(static_cast<std::size_t>(output)) = got;
+    return reference::check_choice(call, question_.inputs, alone) == std::string();
+  }
+  if (output != index_output(call)) return false;
   const reference::Wide& input = *question_.inputs.at(static_cast<std::size_t>(call.tensor("self")));
   const auto at = static_cast<std::size_t>(output);
   const auto count = static_cast<int64_t>(input.real.size() + input.integer.size());
@@ -337,19 +364,21 @@ NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const re
   rule.special = &standard.special;
   rule.zero_sign = false;  // files of another width may have lost it
   Comparison comparison;
+  reference::Wide wanted = expected;
+  if (output == 0) reference::follow_writes(contests_, got, wanted);
   if (is_integral(meta.dtype)) {
-    comparison = compare_exact(got, expected.rounded(), rule);
+    comparison = compare_exact(got, wanted.rounded(), rule);
     if (!comparison.ok() && is_equal_choice(output, got, expected, rule)) comparison = Comparison{};
   } else {
     std::vector<double> bound = standard.bound;
-    bound.resize(expected.real.size());
-    const std::vector<double> once = expected.rounded().to_doubles();
+    bound.resize(wanted.real.size());
+    const std::vector<double> once = wanted.rounded().to_doubles();
     for (std::size_t i = 0; i < bound.size(); ++i) {
-      const double rounding = std::isfinite(once[i]) ? std::fabs(once[i] - expected.real[i]) : 0;
+      const double rounding = std::isfinite(once[i]) ? std::fabs(once[i] - wanted.real[i]) : 0;
       bound[i] = std::max(bound[i], is_exact() ? rounding : 0.0);
-      if (std::isfinite(expected.real[i])) bound[i] += file_roundoff * std::fabs(expected.real[i]);
+      if (std::isfinite(wanted.real[i])) bound[i] += file_roundoff * std::fabs(wanted.real[i]);
     }
-    comparison = compare_bounded(got, expected, bound, rule);
+    comparison = compare_bounded(got, wanted, bound, rule);
   }
   verdict.margin = comparison.margin;
   verdict.worst = comparison.worst;

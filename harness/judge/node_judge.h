@@ -10,8 +10,10 @@
 #include "core/contract/contract.h"
 #include "core/opset/call.h"
 #include "harness/judge/compare.h"
+#include "harness/judge/random_draws.h"
 #include "harness/record/record.h"
 #include "reference/evaluate.h"
+#include "reference/overlap.h"
 
 namespace assay {
 
@@ -24,6 +26,7 @@ struct NodeQuestion {
   bool need_witness = false;  // the device is the reference, or works in f64: `want` must come from float128
   bool exact_probe = false;   // every order gives the same bits
   bool suite_drawn = false;   // RMS and bias gates apply
+  DrawHistory* draws = nullptr;  // of the run, for random operators
 };
 
 struct NodeVerdict {
@@ -64,6 +67,7 @@ class NodeStandard {
   std::vector<reference::BoundedWide> outputs_;
   std::vector<reference::Wide>
       flushed_;  // values from inputs with subnormals flushed, if the Contract declares it
+  reference::Contests contests_;  // elements that the call writes more than once
   bool has_witness_ = true;
 };
 

@@ -9,6 +9,7 @@
 #include "harness/judge/decisions.h"
 #include "harness/judge/node_rules.h"
 #include "harness/judge/selection.h"
+#include "reference/overlap.h"
 
 namespace assay {
 namespace {
@@ -95,7 +96,7 @@ class Replayer {
   }
 
   std::vector<Wide> evaluate_node(int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
-    const reference::ErrorModel& model = reference::error_model(call.op());
+    const reference::ErrorModel& model = reference::error_model(call);
     const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
     result_.flushes = result_.flushes || precision.ftz_out;
     SpreadInputs spread = gather_inputs(call, inputs);
@@ -361,6 +362,7 @@ class Replayer {
 }  // namespace
 
 bool is_decision(const OpCall& call, const reference::ErrorModel& model) {
+  if (reference::writes_may_meet(call)) return true;
   const auto floats = [](const TensorMeta& meta) { return !is_integral(meta.dtype); };
   const bool reads_floats = std::any_of(call.inputs().begin(), call.inputs().end(), floats);
   if (!reads_floats) return false;

@@ -29,6 +29,7 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
        "an output of the model is further from the expected value than replays of the reference"},
       {"special_value", "an infinity or the sign of a zero is wrong"},
       {"nan", "NaN where a number is expected, or a number where NaN is expected"},
+      {"distribution", "random numbers do not follow their distribution, repeat or depend on each other"},
       {"selection", "returned indices are not a valid selection (top-k, sort, argmax)"},
       {"shape_mismatch", "an output has another shape than the graph declares"},
       {"dtype_mismatch", "an output has another dtype than the graph declares"},

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "harness/case/lift_draws.h"
 #include "harness/judge/expected.h"
 #include "harness/run/eligibility.h"
 
@@ -58,8 +59,9 @@ std::vector<std::optional<std::string>> output_names(const Graph& graph) {
   return names;
 }
 
+// `graph` becomes the one that the backend runs where it is not the case's own.
 RunRequest request_of(const RunOptions& options, const PlannedCase& planned, std::vector<Tensor> inputs,
-                      Prepared prepared) {
+                      Prepared prepared, std::optional<Graph>& graph) {
   const Case& c = *planned.c;
   RunRequest request;
   request.case_id = c.id;
@@ -75,8 +77,14 @@ RunRequest request_of(const RunOptions& options, const PlannedCase& planned, std
   request.fallback = options.fallback;
   request.fullgraph = options.fullgraph;
   request.negative = c.checks.negative;
-  request.seed = options.seed;
+  request.seed = draw_seed(c, options.seed);
   request.mutant = c.mutant;
+  if (auto lifted = lift_draws(*c.graph, planned.mode, request.chain_names, request.chain, request.seed)) {
+    request.graph_json = graph_to_json(lifted->graph);
+    request.input_names = input_names(lifted->graph);
+    request.inputs.insert(request.inputs.end(), lifted->inputs.begin(), lifted->inputs.end());
+    graph = std::move(lifted->graph);
+  }
   return request;
 }
 
@@ -180,8 +188,10 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
 
   auto prepared = judge_.prepare(judge_request);
   if (!prepared) return std::nullopt;
-  const RunRequest request = request_of(options_, planned, judge_request.inputs, std::move(*prepared));
-  const auto result = worker_.run(request, *c.graph);
+  std::optional<Graph> lifted;
+  const RunRequest request =
+      request_of(options_, planned, judge_request.inputs, std::move(*prepared), lifted);
+  const auto result = worker_.run(request, lifted ? *lifted : *c.graph);
   if (!result) return std::nullopt;
   auto verdict = judge_.judge(*result);
   if (!verdict) return std::nullopt;

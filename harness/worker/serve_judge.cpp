@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <new>
 #include <optional>
+#include <set>
 
 #include "core/error.h"
+#include "harness/case/lift_draws.h"
 #include "harness/worker/host_scalars.h"
 #include "harness/worker/judge_messages.h"
 #include "harness/worker/messages.h"
@@ -58,13 +60,18 @@ class JudgeServer {
     const bool eager = request.mode == "eager";
     const bool negative = request.checks.negative;
     judge_.emplace(std::move(request));
-    if (!eager) return encode(prepared);
+    if (!eager && draws_to_lift(*graph).empty()) return encode(prepared);
     try {
       // Kernels trust shapes that were checked; a case of bad input has not been.
       if (negative) validate(*graph);
-      prepared.free_nodes = free_nodes(*graph);
+      if (eager) prepared.free_nodes = free_nodes(*graph);
       const std::vector<Tensor>& chain = judge_->chain();
-      for (const ValueId id : values_to_feed(*graph)) {
+      std::set<ValueId> sent;
+      if (eager) {
+        for (const ValueId id : values_to_feed(*graph)) sent.insert(id);
+      }
+      for (const ValueId id : draws_to_lift(*graph)) sent.insert(id);
+      for (const ValueId id : sent) {
         const Tensor& tensor = chain.at(static_cast<std::size_t>(id));
         if (!tensor.defined()) continue;
         prepared.chain_names.push_back(graph->values[static_cast<std::size_t>(id)].name);

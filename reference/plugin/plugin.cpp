@@ -12,6 +12,8 @@
 #include "core/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/json.h"
+#include "core/philox.h"
+#include "reference/draws.h"
 #include "reference/evaluate.h"
 #include "reference/plugin/contract.h"
 
@@ -29,6 +31,7 @@ struct assay_device {
   const assay_node_api* node_api = nullptr;
   std::map<std::string, std::shared_ptr<const ParsedNode>, std::less<>> nodes;  // by node JSON
   std::string message;                                                          // of the last `supports`
+  uint64_t seed = 0;
   uint64_t bytes = 0, peak_bytes = 0;
   uint64_t compiles = 0, memory_hits = 0, bytes_to_device = 0, bytes_to_host = 0, nodes_executed = 0;
   double compile_seconds = 0, device_seconds = 0;
@@ -99,6 +102,7 @@ assay_error* create(assay_create_args* args) {
     }
     auto device = std::make_unique<assay_device>();
     device->node_api = args->node_api;
+    device->seed = args->seed;
     args->device = devices().add(device.release());
   });
 }
@@ -329,6 +333,7 @@ assay_error* execute_eager(assay_eager_args* args) {
     }
     check_outputs(args->outputs, args->output_count, metas, operands, device, "execute_eager");
     const auto start = Clock::now();
+    const assay::reference::DrawSeed draws(device.seed ^ assay::fnv1a64(view.name()));
     const auto results = assay::reference::evaluate(*node->call, operands.pointers());
     std::size_t next = 0;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -404,6 +409,7 @@ assay_error* execute(assay_execute_args* args) {
     const Operands operands(args->inputs, args->input_count, metas_of(graph, in), device, "execute");
     check_outputs(args->outputs, args->output_count, metas_of(graph, out), operands, device, "execute");
     const auto start = Clock::now();
+    const assay::reference::DrawSeed draws(device.seed);
     const auto results = executable.walker->run(
         operands.pointers(), [&](int, const assay::OpCall& call, const std::vector<const Wide*>& inputs) {
           auto outputs = assay::reference::evaluate(call, inputs);
