@@ -131,7 +131,8 @@ View View::reshaped(const Shape& to) const {
   if (element_count(to) != count())
     defect("reshape of " + assay::to_string(shape) + " to " + assay::to_string(to));
   int64_t expected = 1;
-  for (std::size_t k = shape.size(); k-- > 0;) {
+  // Without elements the strides say nothing.
+  for (std::size_t k = count() == 0 ? 0 : shape.size(); k-- > 0;) {
     if (shape[k] != 1 && strides[k] != expected) defect("reshape of a strided view");
     expected *= shape[k];
   }

@@ -79,7 +79,9 @@ void set_failure(const PluginError& error, bool negative, RunResult& result) {
     result.failure = status;
     result.reason = why;
   };
-  if (negative && (error.code() == ASSAY_INVALID_ARGUMENT || error.code() == ASSAY_UNSUPPORTED)) {
+  // An index out of range shows only while the device executes: its trap, reported in order, is the refusal.
+  if (negative && (error.code() == ASSAY_INVALID_ARGUMENT || error.code() == ASSAY_UNSUPPORTED ||
+                   error.code() == ASSAY_EXECUTION_ERROR)) {
     return set(Status::rejected_bad_input, "refused");
   }
   switch (error.code()) {

@@ -31,6 +31,15 @@ Epilogue added(KernelContext& ctx, const View& self, const Scalar& alpha, const 
   };
 }
 
+// With alpha 0 the factors are not read, either (BLAS): a product over no k is zero.
+struct Factors {
+  View a, b;
+};
+Factors read_factors(const View& a, const View& b, const Scalar& alpha) {
+  if (alpha.as_double() != 0) return {a, b};
+  return {a.narrowed(1, 0, 0), b.narrowed(0, 0, 0)};
+}
+
 void mm(KernelContext& ctx) {
   require_matmul_dtype(ctx, ctx.output().dtype);
   gemm(ctx, ctx.input("self"), ctx.input("mat2"), ctx.output(), rounded(ctx));
@@ -47,7 +56,8 @@ void bmm(KernelContext& ctx) {
 void addmm(KernelContext& ctx) {
   require_matmul_dtype(ctx, ctx.output().dtype);
   const View out = ctx.output();
-  gemm(ctx, ctx.input("mat1"), ctx.input("mat2"), out,
+  const Factors factors = read_factors(ctx.input("mat1"), ctx.input("mat2"), ctx.call.scalar("alpha"));
+  gemm(ctx, factors.a, factors.b, out,
        added(ctx, ctx.input("self").broadcast_to(out.shape), ctx.call.scalar("alpha"),
              ctx.call.scalar("beta")));
 }
@@ -57,7 +67,8 @@ void baddbmm(KernelContext& ctx) {
   const View a = ctx.input("batch1"), b = ctx.input("batch2"), out = ctx.output();
   const View self = ctx.input("self").broadcast_to(out.shape);
   for (int64_t i = 0; i < out.shape[0]; ++i) {
-    gemm(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i),
+    const Factors factors = read_factors(a.selected(0, i), b.selected(0, i), ctx.call.scalar("alpha"));
+    gemm(ctx, factors.a, factors.b, out.selected(0, i),
          added(ctx, self.selected(0, i), ctx.call.scalar("alpha"), ctx.call.scalar("beta")));
   }
 }

@@ -136,7 +136,13 @@ Kernel truth(AluOp op) {
     };
     std::vector<int64_t> dims = all_dims(in);
     if (const SchemaArgument* dim = ctx.call.schema().find("dim")) {
-      dims = dim->type.list ? dims_of(ctx, in) : std::vector<int64_t>{ctx.call.integer("dim")};
+      // Unlike elsewhere an empty list reduces nothing; None reduces all.
+      const auto list = dim->type.list ? ctx.call.integers_opt("dim") : std::nullopt;
+      if (list && list->empty()) {
+        dims.clear();
+      } else {
+        dims = dim->type.list ? dims_of(ctx, in) : std::vector<int64_t>{ctx.call.integer("dim")};
+      }
     }
     reduce(ctx, in, dims, out, r);
   };
