@@ -1,6 +1,7 @@
 // Calls kept as text with PyTorch's answers (core/decompose/testdata/*_calls.json) as graphs that can be run.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -48,6 +49,15 @@ struct Composite {
       numbers[name] = inputs.size();  // of the argument's first tensor
       arguments.push_back({name, argument_of(builder, value)});
     }
+    // As files are read: in the schema's order.
+    const Schema* schema = find_schema(call.at(0).get<std::string>());
+    const auto place = [&](const NamedArgument& given) {
+      std::size_t i = 0;
+      while (i < schema->arguments.size() && schema->arguments[i].name != given.name) ++i;
+      return i;
+    };
+    std::sort(arguments.begin(), arguments.end(),
+              [&](const NamedArgument& a, const NamedArgument& b) { return place(a) < place(b); });
     std::vector<TensorMeta> metas;
     std::vector<bool> wanted;
     for (const Json& result : call.at(2)) {

@@ -69,13 +69,14 @@ template <class T>
 std::vector<Array<T>> layer_norm(const OpCall& call, const Inputs<T>& in) {
   std::vector<Array<T>> out;
   for (int i = 0; i < 3; ++i) out.push_back(make_array<T>(call.output(i)));
+  const Array<T>& input = *in[at(call.tensor("input"))];
   int64_t n = 1;
   for (const int64_t size : call.integers("normalized_shape")) n *= size;
   const double eps = call.floating("eps");
   const T* weight = optional_data(call, in, "weight");
   const T* bias = optional_data(call, in, "bias");
-  const T* x = in[0]->real.data();
-  const int64_t rows = n == 0 ? 0 : in[0]->count() / n;
+  const T* x = input.real.data();
+  const int64_t rows = n == 0 ? 0 : input.count() / n;
   for (int64_t r = 0; r < rows; ++r) {
     const auto statistics = row_statistics(x + r * n, n, eps);
     for (int64_t i = 0; i < n; ++i) {
@@ -94,12 +95,13 @@ template <class T>
 std::vector<Array<T>> group_norm(const OpCall& call, const Inputs<T>& in) {
   std::vector<Array<T>> out;
   for (int i = 0; i < 3; ++i) out.push_back(make_array<T>(call.output(i)));
+  const Array<T>& input = *in[at(call.tensor("input"))];
   const int64_t batch = call.integer("N"), channels = call.integer("C"), area = call.integer("HxW"),
                 groups = call.integer("group");
   const double eps = call.floating("eps");
   const T* weight = optional_data(call, in, "weight");
   const T* bias = optional_data(call, in, "bias");
-  const T* x = in[0]->real.data();
+  const T* x = input.real.data();
   const int64_t in_group = channels / groups, n = in_group * area;
   for (int64_t g = 0; n > 0 && g < batch * groups; ++g) {
     const auto statistics = row_statistics(x + g * n, n, eps);
@@ -120,12 +122,13 @@ template <class T>
 std::vector<Array<T>> batch_norm_inference(const OpCall& call, const Inputs<T>& in) {
   std::vector<Array<T>> out;
   for (int i = 0; i < 3; ++i) out.push_back(make_array<T>(call.output(i)));
+  const Array<T>& input = *in[at(call.tensor("input"))];
   const double eps = call.floating("eps");
   const T* weight = optional_data(call, in, "weight");
   const T* bias = optional_data(call, in, "bias");
   const Array<T>& mean = *in[at(call.tensor("running_mean"))];
   const Array<T>& variance = *in[at(call.tensor("running_var"))];
-  const Axis axis = axis_of(in[0]->meta.shape, 1);
+  const Axis axis = axis_of(input.meta.shape, 1);
   for (int64_t c = 0; c < axis.size; ++c) {
     Normaliser<T> statistics{mean.real[at(c)], T(0)};
     if constexpr (std::is_same_v<T, Bounded>) {
@@ -137,7 +140,7 @@ std::vector<Array<T>> batch_norm_inference(const OpCall& call, const Inputs<T>& 
     for (int64_t o = 0; o < axis.outer; ++o) {
       for (int64_t i = 0; i < axis.inner; ++i) {
         const std::size_t k = at(axis.at(o, c, i));
-        out[0].real[k] = normalised(in[0]->real[k], statistics, weight != nullptr ? weight + c : nullptr,
+        out[0].real[k] = normalised(input.real[k], statistics, weight != nullptr ? weight + c : nullptr,
                                     bias != nullptr ? bias + c : nullptr);
       }
     }
@@ -150,17 +153,17 @@ template <class T>
 std::vector<Array<T>> batch_norm_no_stats(const OpCall& call, const Inputs<T>& in) {
   std::vector<Array<T>> out;
   for (int i = 0; i < 3; ++i) out.push_back(make_array<T>(call.output(i)));
+  const Array<T>& input = *in[at(call.tensor("input"))];
   if (!call.boolean("training"))
     throw Error(ErrorCode::unsupported, call.op() + ": training=False without statistics");
   const double eps = call.floating("eps");
   const T* weight = optional_data(call, in, "weight");
   const T* bias = optional_data(call, in, "bias");
-  const Axis axis = axis_of(in[0]->meta.shape, 1);
+  const Axis axis = axis_of(input.meta.shape, 1);
   std::vector<T> row(at(axis.outer * axis.inner));
   for (int64_t c = 0; c < axis.size && !row.empty(); ++c) {
     for (int64_t o = 0; o < axis.outer; ++o) {
-      for (int64_t i = 0; i < axis.inner; ++i)
-        row[at(o * axis.inner + i)] = in[0]->real[at(axis.at(o, c, i))];
+      for (int64_t i = 0; i < axis.inner; ++i) row[at(o * axis.inner + i)] = input.real[at(axis.at(o, c, i))];
     }
     const auto statistics = row_statistics(row.data(), static_cast<int64_t>(row.size()), eps);
     for (int64_t o = 0; o < axis.outer; ++o) {

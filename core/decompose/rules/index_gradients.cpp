@@ -57,21 +57,13 @@ Ids index_select_gradient(Rewriter& w, const OpCall& call) {
   return {added_at(g, sizes, dim, along(index, g.shape(), dim)).cast(g.dtype()).id};
 }
 
+// Of the broadcast input: what the caller broadcast it sums itself.
 Ids masked_select_gradient(Rewriter& w, const OpCall& call) {
-  const Expression g = given(w, call, "grad"), mask = given(w, call, "mask"), input = given(w, call, "input");
-  const Shape shape = broadcast(input.shape(), mask.shape(), call);
-  Expression out =
-      g.with(w.emit("aten::masked_scatter.default", {{"self", ValueArg{zeros(w, shape, g.dtype())}},
-                                                     {"mask", ValueArg{mask.expand(shape).id}},
-                                                     {"source", ValueArg{g.id}}}));
-  if (shape == input.shape()) return {out.id};
-  // An input that was broadcast counts as often as it was read.
-  std::vector<int64_t> dims;
-  const std::size_t more = shape.size() - input.shape().size();
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d < more || input.shape()[d - more] != shape[d]) dims.push_back(static_cast<int64_t>(d));
-  }
-  return {out.cast(computation_of(g.dtype())).sum(dims).view(input.shape()).cast(g.dtype()).id};
+  const Expression g = given(w, call, "grad"), mask = given(w, call, "mask");
+  const Shape shape = broadcast(given(w, call, "input").shape(), mask.shape(), call);
+  return {w.emit("aten::masked_scatter.default", {{"self", ValueArg{zeros(w, shape, g.dtype())}},
+                                                  {"mask", ValueArg{mask.expand(shape).id}},
+                                                  {"source", ValueArg{g.id}}})};
 }
 
 // Of max.dim and its kind: to the element that was chosen.
@@ -151,10 +143,9 @@ Ids embedding_bag(Rewriter& w, const OpCall& call) {
   const int64_t padding = call.integer("padding_idx");
   if (mode == 2) {
     const Expression best = given(w, call, "maximum_indices").cast(DType::i64);
-    const Expression none = best.combined("aten::lt.Scalar", int64_t{0});  // an empty bag
-    return {added_at(where(none, 0, wide), {rows, grad.shape()[1]}, 0, where(none, 0, best))
-                .cast(grad.dtype())
-                .id};
+    const Expression empty = given(w, call, "bag_size").combined("aten::eq.Scalar", int64_t{0});
+    const Expression g = where(empty.view({grad.shape()[0], 1}), 0, wide);
+    return {added_at(g, {rows, grad.shape()[1]}, 0, best).cast(grad.dtype()).id};
   }
   const Expression index = given(w, call, "indices").cast(DType::i64);
   const Expression bag = given(w, call, "offset2bag").cast(DType::i64);

@@ -114,8 +114,7 @@ Metas selected_backward(const OpCall& call) {
 
 Metas masked_select_backward(const OpCall& call) {
   require_kind(call, "mask", meta(call, "mask").dtype, kBool);
-  broadcast(meta(call, "input").shape, meta(call, "mask").shape, call);
-  return {{meta(call, "grad").dtype, meta(call, "input").shape}};
+  return {{meta(call, "grad").dtype, broadcast(meta(call, "input").shape, meta(call, "mask").shape, call)}};
 }
 
 // Pointwise gradients: grad_output and what the forward pass kept, broadcast and promoted.
