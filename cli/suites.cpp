@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 #include "suites/attention/attention_suite.h"
+#include "suites/gla/gla_suite.h"
+#include "suites/muon/muon_suite.h"
 #include "suites/ops/ops_suite.h"
 
 namespace assay::cli {
@@ -13,6 +15,8 @@ const std::vector<std::unique_ptr<Suite>>& all_suites() {
     std::vector<std::unique_ptr<Suite>> made;
     made.push_back(suites::make_ops_suite());
     made.push_back(suites::make_attention_suite());
+    made.push_back(suites::make_gla_suite());
+    made.push_back(suites::make_muon_suite());
     return made;
   }();
   return suites;

@@ -15,7 +15,9 @@ class Emitter {
   explicit Emitter(GraphBuilder& builder) : builder_(&builder) {}
 
   GraphBuilder& builder() const { return *builder_; }
-  const Shape& shape(ValueId id) const { return builder_->value(id).shape; }
+  Shape shape(ValueId id) const {
+    return builder_->value(id).shape;
+  }  // a copy: values move as nodes are added
   DType dtype(ValueId id) const { return builder_->value(id).dtype; }
   int64_t rank(ValueId id) const { return static_cast<int64_t>(shape(id).size()); }
   int64_t size(ValueId id, int64_t dim) const;

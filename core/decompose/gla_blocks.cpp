@@ -30,7 +30,7 @@ std::vector<std::vector<GlaSequence>> GlaBlocks::groups() const {
 
 ValueId GlaBlocks::gather(ValueId x, const std::vector<GlaSequence>& group) const {
   const ValueId part = rows_of(x, group[0].start, group[0].end);
-  const Shape& shape = w_.shape(part);
+  const Shape shape = w_.shape(part);  // a copy: values move as nodes are added
   const ValueId by_head = w_.permute(part, {0, 2, 1, 3});
   return w_.cast(w_.view(by_head, {shape[0] * shape[2], shape[1], shape[3]}), gla_.state);
 }
@@ -41,7 +41,7 @@ ValueId GlaBlocks::scatter(ValueId rows, const std::vector<GlaSequence>& group) 
   return w_.permute(w_.view(rows, {sequences, gla_.heads, shape[1], shape[2]}), {0, 2, 1, 3});
 }
 
-ValueId GlaBlocks::join(const Ids& parts, const Shape& shape, DType dtype) const {
+ValueId GlaBlocks::join(const Ids& parts, Shape shape, DType dtype) const {
   Ids all;
   int64_t rows = 0;
   for (const ValueId part : parts) {

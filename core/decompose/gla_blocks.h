@@ -50,7 +50,7 @@ class GlaBlocks {
   // [S, L, D] -> [sequences, L, H, D].
   ValueId scatter(ValueId rows, const std::vector<GlaSequence>& group) const;
   // Parts of all groups along the rows; rows of no sequence are 0. [B, T, H, D] in `dtype`.
-  ValueId join(const Ids& parts, const Shape& shape, DType dtype) const;
+  ValueId join(const Ids& parts, Shape shape, DType dtype) const;
   GlaRows rows(const std::vector<GlaSequence>& group) const;
   // State argument [N, H, K, V] -> [S, K, V]; zeros where it is None.
   ValueId state(std::string_view name, const std::vector<GlaSequence>& group) const;
