@@ -7,6 +7,7 @@
 #include "reference/ops/pool.h"
 #include "reference/ops/resample.h"
 #include "reference/ops/rows.h"
+#include "reference/order_choice.h"
 
 namespace assay::reference {
 namespace {
@@ -196,6 +197,7 @@ std::optional<std::string> check_nearest(const OpCall& call, const Wide& input, 
 
 std::optional<std::string> check_choice(const OpCall& call, const std::vector<const Wide*>& inputs,
                                         const std::vector<Tensor>& outputs) {
+  if (auto order = check_order_choice(call, inputs, outputs)) return order;
   const std::string& op = call.op();
   const bool topk = op == "aten::topk.default", sort = op == "aten::sort.default";
   const bool along = op == "aten::max.dim" || op == "aten::min.dim";

@@ -6,6 +6,7 @@
 
 #include "harness/judge/node_rules.h"
 #include "harness/judge/selection.h"
+#include "reference/overlap.h"
 
 namespace assay {
 namespace {
@@ -48,12 +49,12 @@ bool jumps(double centre, double other, double move) {
 // Distinct alternatives by output and element.
 class Alternatives {
  public:
-  void add(std::size_t output, std::size_t element, double real, int64_t integer) {
+  void add(std::size_t output, std::size_t element, double real, int64_t integer, std::size_t most = kMost) {
     std::vector<Alternative>& known = found_[{output, element}];
     for (const Alternative& other : known) {
       if (same(other.real, real) && other.integer == integer) return;
     }
-    if (known.size() < kMost) known.push_back({output, static_cast<int64_t>(element), real, integer});
+    if (known.size() < most) known.push_back({output, static_cast<int64_t>(element), real, integer});
   }
   std::vector<Alternative> take() const {
     std::vector<Alternative> all;
@@ -65,6 +66,24 @@ class Alternatives {
   static constexpr std::size_t kMost = 8;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<Alternative>> found_;
 };
+
+// Elements written more than once: each of the values.
+void add_contested_writes(const OpCall& call, const std::vector<const reference::Wide*>& inputs,
+                          Alternatives& alternatives) {
+  const reference::Contests contests = reference::contested_writes(call, inputs);
+  const auto parts = static_cast<std::size_t>(contests.values.parts());
+  for (const auto& [to, sources] : contests.places) {
+    for (const int64_t from : sources) {
+      for (std::size_t p = 0; p < parts; ++p) {
+        const std::size_t e = static_cast<std::size_t>(to) * parts + p;
+        const std::size_t i = static_cast<std::size_t>(from) * parts + p;
+        const bool integral = contests.values.is_integral();
+        alternatives.add(0, e, integral ? 0 : contests.values.real[i],
+                         integral ? contests.values.integer[i] : 0, sources.size());
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -82,7 +101,9 @@ bool SpreadInputs::any() const {
 
 std::vector<Alternative> uncertain_decisions(const OpCall& call, const SpreadInputs& inputs,
                                              const std::vector<reference::Wide>& centre) {
-  if (!inputs.any()) return {};
+  Alternatives alternatives;
+  add_contested_writes(call, inputs.centre, alternatives);
+  if (!inputs.any()) return alternatives.take();
   std::size_t replays = 0;
   int64_t numbers = 0;
   for (std::size_t i = 0; i < inputs.centre.size(); ++i) {
@@ -92,7 +113,6 @@ std::vector<Alternative> uncertain_decisions(const OpCall& call, const SpreadInp
   const std::vector<double> factors = numbers > kLarge
                                           ? std::vector<double>{-kReach, 1, kReach}
                                           : std::vector<double>{-kReach, -4, -2, -1, 1, 2, 4, kReach};
-  Alternatives alternatives;
   for (std::size_t r = 0; r < replays; ++r) {
     for (const double factor : factors) {
       std::vector<reference::Wide> storage;

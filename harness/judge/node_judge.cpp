@@ -308,7 +308,8 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
     return verdict;
   }
   // Other choices that are as good (ties, the last of equal extrema).
-  if (const auto problem = reference::check_choice(call, question_.inputs, got); problem && problem->empty()) {
+  if (const auto problem = reference::check_choice(call, question_.inputs, got);
+      problem && problem->empty()) {
     verdict.margin = 0;
     keep_worse(verdict.gates, "bound", {GateStatus::pass, 0, 1});
     return verdict;

@@ -132,7 +132,8 @@ class Checker {
       std::sort(ours.begin(), ours.end(), by_value);
       std::sort(theirs.begin(), theirs.end(), by_value);
     }
-    const bool stable = call_.schema().find("stable") != nullptr && call_.boolean("stable");
+    const bool stable =
+        call_.schema().find("stable") != nullptr && !call_.is_none("stable") && call_.boolean("stable");
     for (int64_t j = 0; j < k && verdict_.ok; ++j) {
       const auto at = static_cast<std::size_t>(j);
       check_value(rows.at(row, j, k), theirs[at], ours[at]);

@@ -62,9 +62,16 @@ std::vector<Array<T>> index_select(const OpCall& call, const Inputs<T>& in) {
 }
 
 // Where index.Tensor and index_put read or write: each result element's position in `self` is
-// before[o] + middle[b] + after[n], for the result in the order [o, b, n].
+// before[o] + middle[b] + after[n], for the result, of shape `result`, in the order [o, b, n].
 struct IndexPlan {
   std::vector<int64_t> before{0}, middle{0}, after{0};
+  Shape result;
+};
+// The positions along one dim that an index names.
+struct DimIndex {
+  std::size_t dim;
+  Shape shape;
+  std::vector<int64_t> positions;
 };
 inline void add_dim(std::vector<int64_t>& offsets, int64_t size, int64_t stride) {
   std::vector<int64_t> longer;
@@ -74,50 +81,91 @@ inline void add_dim(std::vector<int64_t>& offsets, int64_t size, int64_t stride)
   }
   offsets = std::move(longer);
 }
+// The indices dim by dim. A mask stands for the coordinates of its true elements, one list for each of its
+// dims.
+template <class T>
+std::vector<DimIndex> indices_by_dim(const OpCall& call, const Inputs<T>& in, const Shape& shape) {
+  std::vector<DimIndex> out;
+  std::size_t dim = 0;
+  for (const int number : call.tensors("indices")) {
+    if (number < 0) {
+      ++dim;
+      continue;
+    }
+    const Array<T>& index = *in[at(number)];
+    const Shape& sizes = index.meta.shape;
+    const bool mask = index.meta.dtype == DType::boolean || index.meta.dtype == DType::u8;
+    if (!index.is_integral() || dim + (mask ? sizes.size() : 1) > shape.size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  call.op() + ": the indices do not fit self of shape " + to_string(shape));
+    }
+    if (!mask) {
+      out.push_back({dim, sizes, index.integer});
+      for (int64_t& i : out.back().positions) i = checked_index(call, i, shape[dim], true);
+      ++dim;
+      continue;
+    }
+    const std::size_t first = out.size();
+    const Shape strides = contiguous_strides(sizes);
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] != shape[dim + d]) {
+        throw Error(ErrorCode::invalid_argument, call.op() + ": a mask of shape " + to_string(sizes) +
+                                                     " does not fit self of shape " + to_string(shape));
+      }
+      out.push_back({dim + d, {0}, {}});
+    }
+    for (int64_t i = 0; i < index.count(); ++i) {
+      if (index.integer[at(i)] == 0) continue;
+      for (std::size_t d = 0; d < sizes.size(); ++d)
+        out[first + d].positions.push_back(i / strides[d] % sizes[d]);
+    }
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+      out[first + d].shape = {static_cast<int64_t>(out[first + d].positions.size())};
+    dim += sizes.size();
+  }
+  return out;
+}
+
 template <class T>
 IndexPlan index_plan(const OpCall& call, const Inputs<T>& in, const Shape& shape) {
-  const auto indices = call.tensors("indices");
+  const std::vector<DimIndex> indices = indices_by_dim(call, in, shape);
   const Shape strides = contiguous_strides(shape);
   IndexPlan plan;
   Shape common;
-  std::vector<std::size_t> dims;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (indices[d] < 0) continue;
-    const Array<T>& index = *in[at(indices[d])];
-    if (!index.is_integral() || index.meta.dtype == DType::boolean || index.meta.dtype == DType::u8) {
-      throw Error(
-          ErrorCode::unsupported,
-          call.op() + ": masks as indices give shapes that depend on data; use nonzero and integer indices");
-    }
-    common = broadcast(common, index.meta.shape, call);
-    dims.push_back(d);
+  std::vector<bool> indexed(shape.size(), false);
+  for (const DimIndex& index : indices) {
+    common = broadcast(common, index.shape, call);
+    indexed[index.dim] = true;
   }
   // Indexed dims side by side: their result dims take their place; otherwise they come first.
-  const bool adjacent = dims.empty() || dims.back() - dims.front() + 1 == dims.size();
+  const bool adjacent = indices.empty() || indices.back().dim - indices.front().dim + 1 == indices.size();
   plan.middle.assign(at(element_count(common)), 0);
-  for (const std::size_t d : dims) {
-    const Array<T>& index = *in[at(indices[d])];
-    for_each_row<1>(common, {broadcast_strides(index.meta.shape, common)},
+  for (const DimIndex& index : indices) {
+    for_each_row<1>(common, {broadcast_strides(index.shape, common)},
                     [&](int64_t first, const auto& offset, const auto& step, int64_t length) {
                       for (int64_t j = 0; j < length; ++j) {
-                        const int64_t i = index.integer[at(offset[0] + j * step[0])];
-                        plan.middle[at(first + j)] += checked_index(call, i, shape[d], true) * strides[d];
+                        const int64_t i = index.positions[at(offset[0] + j * step[0])];
+                        plan.middle[at(first + j)] += i * strides[index.dim];
                       }
                     });
   }
+  Shape rest;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d < indices.size() && indices[d] >= 0) continue;
-    const bool is_before = adjacent && !dims.empty() && d < dims.front();
+    if (indexed[d]) continue;
+    const bool is_before = adjacent && !indices.empty() && d < indices.front().dim;
     add_dim(is_before ? plan.before : plan.after, shape[d], strides[d]);
+    (is_before ? plan.result : rest).push_back(shape[d]);
   }
+  plan.result.insert(plan.result.end(), common.begin(), common.end());
+  plan.result.insert(plan.result.end(), rest.begin(), rest.end());
   return plan;
 }
 
 template <class T>
 std::vector<Array<T>> index_tensor(const OpCall& call, const Inputs<T>& in) {
   const Array<T>& self = *in[at(call.tensor("self"))];
-  const IndexPlan plan = index_plan(call, in, self.meta.shape);  // refuses masks, before there is an output
-  auto out = make_array<T>(call.output(0));
+  const IndexPlan plan = index_plan(call, in, self.meta.shape);
+  auto out = make_array<T>({self.meta.dtype, plan.result});  // a mask's true elements count
   const auto run = static_cast<int64_t>(plan.after.size());
   // The dims behind the indexed ones are one run of memory unless they also lie before them.
   const bool contiguous = run > 0 && plan.after.back() - plan.after.front() == run - 1;
@@ -162,27 +210,6 @@ class Accumulator {
   std::map<int64_t, std::vector<T>> terms_;
 };
 
-// The shape that index.Tensor gives.
-template <class T>
-Shape index_result_shape(const OpCall& call, const Inputs<T>& in, const Shape& shape) {
-  const auto indices = call.tensors("indices");
-  Shape common, before, after;
-  std::vector<std::size_t> dims;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (indices[d] < 0) continue;
-    common = broadcast(common, in[at(indices[d])]->meta.shape, call);
-    dims.push_back(d);
-  }
-  const bool adjacent = dims.empty() || dims.back() - dims.front() + 1 == dims.size();
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d < indices.size() && indices[d] >= 0) continue;
-    (adjacent && !dims.empty() && d < dims.front() ? before : after).push_back(shape[d]);
-  }
-  before.insert(before.end(), common.begin(), common.end());
-  before.insert(before.end(), after.begin(), after.end());
-  return before;
-}
-
 // Without accumulate, duplicates: the last one here; a device may keep any of them.
 template <class T>
 std::vector<Array<T>> index_put(const OpCall& call, const Inputs<T>& in) {
@@ -192,7 +219,12 @@ std::vector<Array<T>> index_put(const OpCall& call, const Inputs<T>& in) {
   const auto count = static_cast<int64_t>(plan.before.size() * plan.middle.size() * plan.after.size());
   const bool accumulate = call.boolean("accumulate");
   Accumulator<T> accumulator(out);
-  const Shape target = index_result_shape(call, in, out.meta.shape);
+  const Shape& target = plan.result;
+  if (broadcast(given.meta.shape, target, call) != target) {
+    throw Error(ErrorCode::invalid_argument, call.op() + ": values of shape " + to_string(given.meta.shape) +
+                                                 " do not expand to " + to_string(target) +
+                                                 ", which the indices name");
+  }
   const Array<T> values =
       strided(given, {given.meta.dtype, target}, broadcast_strides(given.meta.shape, target));
   if (values.count() != count)
