@@ -113,6 +113,11 @@ NodeStandard::NodeStandard(NodeQuestion question)
     has_witness_ = witness.has_value();
     for (std::size_t i = 0; witness && i < outputs_.size() && i < witness->size(); ++i) {
       outputs_[i].value = std::move((*witness)[i]);
+      // Where nothing may differ, the answer is the value rounded once.
+      reference::Wide& value = outputs_[i].value;
+      for (std::size_t k = 0; k < value.real.size() && k < outputs_[i].bound.size(); ++k) {
+        if (outputs_[i].bound[k] == 0) value.real[k] = round_to(part_of(value.meta.dtype), value.real[k]);
+      }
     }
   }
   contests_ = reference::contested_writes(call, question_.inputs);
