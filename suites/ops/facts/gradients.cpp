@@ -1,4 +1,4 @@
-// Backward operators, losses in training and recurrent layers.
+// Backward operators and losses in training.
 #include "suites/ops/generate/facts.h"
 
 namespace assay::suites {
@@ -7,41 +7,41 @@ namespace {
 constexpr const char* kFloats = "f32 bf16 f16 f64";
 
 constexpr OpFacts kPointwise[] = {
-    {"aten::sigmoid_backward.default", "@pointwise output~0.5,0.5", {0, 4}, 0, "", kFloats},
-    {"aten::tanh_backward.default", "@pointwise output~0,1", {0, 4}, 0, "", kFloats},
-    {"aten::silu_backward.default", "@pointwise", {0, 8}, 0, "", kFloats},
-    {"aten::gelu_backward.default", "@pointwise", {0, 6}, 0, "approximate=\"tanh\"", kFloats},
+    {"aten::sigmoid_backward.default", "@pointwise output~0.5,0.5", {0, 4}, kParts, "", kFloats},
+    {"aten::tanh_backward.default", "@pointwise output~0,1", {0, 4}, kParts, "", kFloats},
+    {"aten::silu_backward.default", "@pointwise", {0, 8}, kParts, "", kFloats},
+    {"aten::gelu_backward.default", "@pointwise", {0, 6}, kParts, "approximate=tanh", kFloats},
     {"aten::threshold_backward.default",
      "@pointwise threshold=0 | @pointwise threshold=-0.5",
      {0, 4},
-     0,
+     kParts,
      "",
      kFloats},
-    {"aten::hardsigmoid_backward.default", "@pointwise", {0, 5}, 0, "", kFloats},
-    {"aten::hardswish_backward.default", "@pointwise", {0, 5}, 0, "", kFloats},
-    {"aten::hardtanh_backward.default", "@pointwise min_val=-1 max_val=2", {0, 4}, 0, "", kFloats},
+    {"aten::hardsigmoid_backward.default", "@pointwise", {0, 5}, kParts, "", kFloats},
+    {"aten::hardswish_backward.default", "@pointwise", {0, 5}, kParts, "", kFloats},
+    {"aten::hardtanh_backward.default", "@pointwise min_val=-1 max_val=2", {0, 4}, kParts, "", kFloats},
     {"aten::leaky_relu_backward.default",
      "@pointwise negative_slope=0.01 self_is_result=false",
      {0, 4},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::elu_backward.default",
      "@pointwise alpha=1.5 scale=0.75 input_scale=2 is_result=false",
      {0, 4},
-     0,
+     kParts,
      "",
      kFloats},
-    {"aten::logit_backward.default", "@pointwise self~0.5,0.49", {0, 2}, 0, "eps=0.1", kFloats},
-    {"aten::mish_backward.default", "@pointwise", {0, 8}, 0, "", kFloats},
+    {"aten::logit_backward.default", "@pointwise self~0.5,0.49", {0, 2}, kParts, "eps=0.1", kFloats},
+    {"aten::mish_backward.default", "@pointwise", {0, 8}, kParts, "", kFloats},
     {"aten::softplus_backward.default",
      "@pointwise beta=1 threshold=20 | @pointwise beta=2 threshold=3",
      {0, 8},
-     0,
+     kParts,
      "",
      kFloats},
-    {"aten::softshrink_backward.default", "@pointwise lambd=0.5", {0, 4}, 0, "", kFloats},
-    {"aten::hardshrink_backward.default", "@pointwise lambd=0.5", {0, 4}, 0, "", kFloats},
+    {"aten::softshrink_backward.default", "@pointwise lambd=0.5", {0, 4}, kParts, "", kFloats},
+    {"aten::hardshrink_backward.default", "@pointwise lambd=0.5", {0, 4}, kParts, "", kFloats},
 };
 
 constexpr OpFacts kLosses[] = {
@@ -51,7 +51,7 @@ constexpr OpFacts kLosses[] = {
      "input_dtype=T | grad_output[4,5,6] output[4,5,6]~0.2,0.1 dim=0 input_dtype=T | grad_output[0,3] "
      "output[0,3] dim=1 input_dtype=T | bad: grad_output[5,7] output[5,6] dim=1 input_dtype=T",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::_log_softmax_backward_data.default",
@@ -59,7 +59,7 @@ constexpr OpFacts kLosses[] = {
      "input_dtype=T | grad_output[4,5,6] output[4,5,6]~-2,1 dim=0 input_dtype=T | bad: grad_output[5,7] "
      "output[5,7] dim=2 input_dtype=T",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::mse_loss_backward.default",
@@ -67,7 +67,7 @@ constexpr OpFacts kLosses[] = {
      "grad_output[] self[129] target[129] reduction=2 | bad: grad_output[5,7] self[5,7] target[5,6] "
      "reduction=0",
      {0, 3},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::smooth_l1_loss_backward.default",
@@ -75,7 +75,7 @@ constexpr OpFacts kLosses[] = {
      "reduction=1 "
      "beta=0.5 | grad_output[] self[129] target[129] reduction=2 beta=0.0",
      {0, 3},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::huber_loss_backward.default",
@@ -83,14 +83,14 @@ constexpr OpFacts kLosses[] = {
      "reduction=1 "
      "delta=0.5",
      {0, 3},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::binary_cross_entropy_backward.default",
      "grad_output[5,7] self[5,7]~0.5,0.4 target[5,7]~0.5,0.5 weight=None reduction=0 | grad_output[] "
      "self[5,7]~0.5,0.4 target[5,7]~0.5,0.5 weight[5,7]~1,0.5 reduction=1",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::nll_loss_forward.default",
@@ -100,7 +100,7 @@ constexpr OpFacts kLosses[] = {
      "bad: "
      "self[5,7] target[4]=0..7 weight=None reduction=1 ignore_index=-100",
      {-2, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::nll_loss_backward.default",
@@ -110,7 +110,7 @@ constexpr OpFacts kLosses[] = {
      "bad: "
      "grad_output[4] self[5,7] target[5]=0..7 weight=None reduction=0 ignore_index=3 total_weight[]~5,1",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
 };
@@ -123,14 +123,14 @@ constexpr OpFacts kWindows[] = {
      "grad_output[2,3,3,3] self[2,3,6,8] kernel_size=[2,2] stride=[2,2] padding=[0,0] ceil_mode=false "
      "count_include_pad=true divisor_override=None",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::_adaptive_avg_pool2d_backward.default",
      "grad_output[2,3,2,4] self[2,3,6,8] | grad_output[1,2,3,2] self[1,2,7,5] | grad_output[2,5,1,1] "
      "self[2,5,7,7]",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::max_pool2d_with_indices_backward.default",
@@ -138,7 +138,7 @@ constexpr OpFacts kWindows[] = {
      "ceil_mode=false indices[1,2,2,2]=0..16 | bad: grad_output[1,2,2,2] self[1,2,4,4] kernel_size=[2,2] "
      "stride=[2,2] padding=[0,0] dilation=[1,1] ceil_mode=false indices[1,2,2,3]=0..16",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
     {"aten::embedding_dense_backward.default",
@@ -146,7 +146,7 @@ constexpr OpFacts kWindows[] = {
      "grad_output[9,8] indices[9]=0..3 num_weights=5 padding_idx=1 scale_grad_by_freq=true | bad: "
      "grad_output[4,5,8] indices[4,4]=0..7 num_weights=7 padding_idx=-1 scale_grad_by_freq=false",
      {0, 2},
-     0,
+     kParts,
      "",
      kFloats},
 };
@@ -172,7 +172,8 @@ constexpr OpFacts kSampling[] = {
      kFloats},
     {"aten::upsample_nearest3d_backward.default",
      "grad_output[1,2,6,8,10] output_size=[6,8,10] input_size=[1,2,3,4,5] | grad_output[1,2,4,3,7] "
-     "output_size=[4,3,7] input_size=[1,2,3,4,5]",
+     "output_size=[4,3,7] input_size=[1,2,3,4,5] | bad: grad_output[1,2,4,3,6] output_size=[4,3,7] "
+     "input_size=[1,2,3,4,5]",
      {0, 4},
      0,
      "",
@@ -190,6 +191,7 @@ constexpr OpFacts kSampling[] = {
      "grad_output[2,3,10,14] output_size=[10,14] input_size=[2,3,5,7] align_corners=false | "
      "grad_output[1,2,8,10] "
      "output_size=[8,10] input_size=[1,2,5,7] align_corners=true | grad_output[1,2,4,3] output_size=[4,3] "
+     "input_size=[1,2,9,8] align_corners=false | bad: grad_output[1,2,4,4] output_size=[4,3] "
      "input_size=[1,2,9,8] align_corners=false",
      {0, 4},
      0,
@@ -197,7 +199,8 @@ constexpr OpFacts kSampling[] = {
      kFloats},
     {"aten::upsample_trilinear3d_backward.default",
      "grad_output[1,2,6,8,10] output_size=[6,8,10] input_size=[1,2,3,4,5] align_corners=false | "
-     "grad_output[1,2,4,3,7] output_size=[4,3,7] input_size=[1,2,3,4,5] align_corners=true",
+     "grad_output[1,2,4,3,7] output_size=[4,3,7] input_size=[1,2,3,4,5] align_corners=true | bad: "
+     "grad_output[1,2,4,3,6] output_size=[4,3,7] input_size=[1,2,3,4,5] align_corners=true",
      {0, 4},
      0,
      "",
@@ -205,7 +208,8 @@ constexpr OpFacts kSampling[] = {
     {"aten::upsample_bicubic2d_backward.default",
      "grad_output[2,3,10,14] output_size=[10,14] input_size=[2,3,5,7] align_corners=false | "
      "grad_output[1,2,4,3] "
-     "output_size=[4,3] input_size=[1,2,9,8] align_corners=true",
+     "output_size=[4,3] input_size=[1,2,9,8] align_corners=true | bad: grad_output[1,2,4,3] "
+     "output_size=[4,3] input_size=[1,2,9] align_corners=true",
      {0, 4},
      0,
      "",

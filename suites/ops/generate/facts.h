@@ -42,6 +42,9 @@ enum FactFlags : unsigned {
   kNoEdges = 16,
   // The result's elements depend on nothing but shapes: no layouts, no edge values.
   kNoValues = 32,
+  // Defined by its decomposition (core/decompose): the case's graph holds the parts, which are what backends
+  // run.
+  kParts = 64,
 };
 
 struct OpFacts {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/decompose/decompose.h"
 #include "core/error.h"
 #include "core/opset/schema.h"
 #include "core/philox.h"
@@ -231,6 +232,11 @@ class Generator {
 
   void emit(const CallForm& call, const Variant& variant) const {
     Case made = make(call, variant, id(call, variant)).build_as_ruled();
+    if ((facts_.flags & kParts) != 0 && !made.checks.negative) {
+      Graph parts = *made.graph;
+      decompose(parts);
+      made.graph = std::make_shared<const Graph>(std::move(parts));
+    }
     if (!made.checks.negative) statistical_checks(call, variant, made);
     sink_(std::move(made));
   }
