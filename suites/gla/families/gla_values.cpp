@@ -73,7 +73,7 @@ void gates(const CaseSink& sink) {
   everywhere(sink, narrow_gate);
   GlaSpec in_f64 = spec("length-33", 33, DType::f64);
   in_f64.gate_dtype = DType::f64;
-  everywhere(sink, in_f64);
+  everywhere(sink, in_f64, false);  // its parts say nothing about a device without f64
 }
 
 void sizes(const CaseSink& sink) {
