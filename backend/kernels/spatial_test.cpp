@@ -20,13 +20,19 @@ Wide converted(const Tensor& tensor, DType to) {
 void check_in(const Json& call, DType dtype) {
   const reference::Composite composite(call);
   const OpCall given(composite.graph, composite.graph.nodes.at(0));
+  // Inputs in the order in which the call numbers them.
   std::vector<Wide> inputs;
   std::vector<TensorMeta> metas;
-  for (const Tensor& input : composite.inputs) {
-    inputs.push_back(converted(input, dtype));
-    metas.push_back(inputs.back().meta);
-  }
   std::vector<NamedArgument> arguments = composite.graph.nodes.at(0).arguments;
+  for (const ValueId id : given.input_values()) {
+    const auto number = static_cast<ValueId>(inputs.size());
+    inputs.push_back(converted(composite.inputs.at(static_cast<std::size_t>(id)), dtype));
+    metas.push_back(inputs.back().meta);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const auto* was = std::get_if<ValueArg>(&composite.graph.nodes.at(0).arguments[i].value);
+      if (was != nullptr && was->id == id) arguments[i].value = ValueArg{number};
+    }
+  }
   std::vector<const Wide*> operands;
   for (const Wide& wide : inputs) operands.push_back(&wide);
   const auto results = infer(OpCall(call.at(0).get<std::string>(), metas, arguments));

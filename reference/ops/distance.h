@@ -130,13 +130,34 @@ std::vector<Array<T>> pdist(const OpCall& call, const Inputs<T>& in) {
   return one(std::move(out));
 }
 
+// Is |difference| the distance that was computed from it, for p infinite? The distance was rounded to its
+// dtype.
+template <class T>
+bool is_largest(const T& magnitude, const T& distance, const FloatFormat& format) {
+  return round_to(format, static_cast<double>(plain(magnitude))) == static_cast<double>(plain(distance));
+}
+// Either is right where the difference's own rounding decides.
+template <class T>
+T may_be_zero(T gradient, const T&, const T&) {
+  return gradient;
+}
+inline Bounded may_be_zero(Bounded gradient, const Bounded& magnitude, const Bounded& distance) {
+  const double apart = std::fabs(magnitude.value - distance.value);
+  if (apart > 0 && apart <= magnitude.bound + current_environment->u_graph * distance.value)
+    gradient.bound = std::max(gradient.bound, std::fabs(gradient.value) + gradient.bound);
+  return gradient;
+}
+
 // d |a - b|_p / d a, times the upstream gradient; 0 where the distance is 0 or for p = 0.
 template <class T>
-T distance_gradient(T difference, T distance, T gradient, double p) {
+T distance_gradient(T difference, T distance, T gradient, double p, const FloatFormat& format) {
   if (p == 0 || distance == T(0)) return T(0);
   const T signed_gradient = difference < T(0) ? -gradient : difference == T(0) ? T(0) : gradient;
   if (p == 1) return signed_gradient;
-  if (std::isinf(p)) return abs(difference) == distance ? signed_gradient : T(0);
+  if (std::isinf(p)) {
+    const T magnitude = abs(difference);
+    return is_largest(magnitude, distance, format) ? may_be_zero(signed_gradient, magnitude, distance) : T(0);
+  }
   if (p == 2) return gradient * difference / distance;
   if (difference == T(0)) return T(0);
   const T power = constant<T>(p - 1);
@@ -153,8 +174,9 @@ std::vector<Array<T>> cdist_backward(const OpCall& call, const Inputs<T>& in) {
   std::vector<std::vector<T>> terms(at(out.count()));
   for_each_pair(call, x1.meta.shape, x2.meta.shape, [&](int64_t pair, int64_t i, int64_t j) {
     for (int64_t k = 0; k < m; ++k) {
-      terms[at(pair / rows2 * m + k)].push_back(distance_gradient<T>(
-          x1.real[at(i + k)] - x2.real[at(j + k)], distance.real[at(pair)], grad.real[at(pair)], p));
+      terms[at(pair / rows2 * m + k)].push_back(
+          distance_gradient<T>(x1.real[at(i + k)] - x2.real[at(j + k)], distance.real[at(pair)],
+                               grad.real[at(pair)], p, float_format(distance.meta.dtype)));
     }
   });
   for (std::size_t i = 0; i < terms.size(); ++i)
