@@ -18,6 +18,8 @@ struct CompileOptions {
   // Kernels bring arguments into the range of the activation tables. Off with the quirk activation_range,
   // which is to show what a kernel that trusts the tables computes.
   bool range_reduction = true;
+  // The stream of a random node: the device's seed and a hash of the node's name (core/philox.h).
+  uint64_t draw_seed = 0, draw_key = 0;
   bool operator==(const CompileOptions&) const = default;
 };
 

@@ -4,6 +4,8 @@
 
 #include "backend/runtime/node_call.h"
 #include "core/error.h"
+#include "core/opset/classify.h"
+#include "core/philox.h"
 
 namespace assay::backend {
 namespace {
@@ -35,6 +37,13 @@ SimulatorOptions trusting(SimulatorOptions options) {
   return options;
 }
 
+// Equal nodes share a Program, but no two random nodes draw from one stream.
+std::string key_of(const plugin::NodeView& node) {
+  std::string key(node.json());
+  if (is_random_op(node.op())) key += "\n" + std::string(node.name());
+  return key;
+}
+
 }  // namespace
 
 Device::Device(const DeviceOptions& options)
@@ -57,7 +66,12 @@ void Device::count_copy(uint64_t bytes) {
 
 CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) {
   const auto start = std::chrono::steady_clock::now();
-  CompiledCall compiled = compile_call(read_call(node), core_, options_.compile);
+  CompileOptions compile = options_.compile;
+  if (is_random_op(node.op())) {
+    compile.draw_seed = options_.simulator.seed;
+    compile.draw_key = fnv1a64(node.name());
+  }
+  CompiledCall compiled = compile_call(read_call(node), core_, compile);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   counters_.compile_seconds += seconds.count();
   return cache_.insert(key, std::move(compiled));
@@ -66,7 +80,7 @@ CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) 
 Device::Support Device::supports(const plugin::NodeView& node) {
   Support out;
   try {
-    const std::string_view key = node.json();
+    const std::string key = key_of(node);
     CacheEntry* entry = cache_.find(key);
     if (entry == nullptr) entry = &compile(node, key);
     out.supported = true;
@@ -87,7 +101,7 @@ Device::Support Device::supports(const plugin::NodeView& node) {
 
 void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
                      std::span<const HbmBinding> outputs) {
-  const std::string_view key = node.json();
+  const std::string key = key_of(node);
   CacheEntry* entry = cache_.find(key);
   try {
     if (entry == nullptr) entry = &compile(node, key);

@@ -222,11 +222,12 @@ void register_unary(KernelTable& table) {
     table.add(std::string("aten::") + name + ".default", activation(function));
   }
   const std::pair<const char*, MathFunction> routines[] = {
-      {"cos", MathFunction::cos},     {"tan", MathFunction::tan},     {"asin", MathFunction::asin},
-      {"acos", MathFunction::acos},   {"sinh", MathFunction::sinh},   {"cosh", MathFunction::cosh},
-      {"asinh", MathFunction::asinh}, {"acosh", MathFunction::acosh}, {"atanh", MathFunction::atanh},
-      {"exp2", MathFunction::exp2},   {"expm1", MathFunction::expm1}, {"log2", MathFunction::log2},
-      {"log10", MathFunction::log10}, {"log1p", MathFunction::log1p},
+      {"cos", MathFunction::cos},       {"tan", MathFunction::tan},       {"asin", MathFunction::asin},
+      {"acos", MathFunction::acos},     {"sinh", MathFunction::sinh},     {"cosh", MathFunction::cosh},
+      {"asinh", MathFunction::asinh},   {"acosh", MathFunction::acosh},   {"atanh", MathFunction::atanh},
+      {"exp2", MathFunction::exp2},     {"expm1", MathFunction::expm1},   {"log2", MathFunction::log2},
+      {"log10", MathFunction::log10},   {"log1p", MathFunction::log1p},   {"erfc", MathFunction::erfc},
+      {"erfinv", MathFunction::erfinv}, {"lgamma", MathFunction::lgamma}, {"digamma", MathFunction::digamma},
   };
   for (const auto& [name, function] : routines) {
     table.add(std::string("aten::") + name + ".default", gpsimd_math(function));
