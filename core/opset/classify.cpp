@@ -196,12 +196,38 @@ bool is_host_scalar_op(std::string_view full_name) {
 bool is_random_op(std::string_view full_name) { return contains(kRandom, full_name); }
 bool is_copy_op(std::string_view full_name) { return contains(kCopies, full_name); }
 
+namespace {
+
+// Products of gated linear attention, key and value sizes K and V, by chunks of C rows: 4 K V + 2 C (K + V)
+// a row and head; twice that and the states once more for the backward pass. Muon: three products a step.
+double gla_flops(const OpCall& call) {
+  if (call.op() == "assay::muon_orthogonalize.default") {
+    const Shape& x = shape_of(call, "self");
+    const double low = static_cast<double>(std::min(x.at(0), x.at(1)));
+    const double size = count_of(x);
+    return static_cast<double>(call.integer("steps")) * (4 * low * size + 2 * low * low * low);
+  }
+  const double key = static_cast<double>(size_from_end(call, "q", 1));
+  const double value = static_cast<double>(size_from_end(call, "v", 1));
+  const double rows = key > 0 ? count_of(shape_of(call, "q")) / key : 0;
+  if (call.op() == "assay::gla_recurrent_step.default") return 5 * rows * key * value;
+  const double chunk = static_cast<double>(std::min(call.integer("chunk_size"), size_from_end(call, "q", 3)));
+  const double forward = rows * (4 * key * value + 2 * chunk * (key + value));
+  return call.op() == "assay::gla_chunk.default" ? forward : 2 * forward + 2 * rows * key * value;
+}
+bool is_fused_model_op(std::string_view op) {
+  return op.starts_with("assay::gla_") || op.starts_with("assay::muon_");
+}
+
+}  // namespace
+
 double flops_of(const OpCall& call) {
   const std::string& op = call.op();
   if (is_metadata_op(op) || is_host_scalar_op(op) || is_copy_op(op)) return 0;
   const std::vector<TensorMeta> results = results_of(call);
   const double first = results.empty() ? 0 : count_of(results[0].shape);
 
+  if (is_fused_model_op(op)) return gla_flops(call);
   if (op == "aten::mm.default" || op == "aten::bmm.default")
     return product(first, size_from_end(call, "self", 1));
   if (op == "aten::addmm.default") return product(first, size_from_end(call, "mat1", 1)) + first;
