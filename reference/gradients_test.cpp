@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <set>
 
 #include "core/decompose/decompose.h"
 #include "reference/call_text_test.h"
+#include "reference/ops/op_test.h"
 
 namespace assay::reference {
 namespace {
@@ -77,6 +79,90 @@ TEST(Gradients, AreFiniteDifferencesOfTheForwardOperator) {
     seen.insert(call.at(0).get<std::string>());
   }
   EXPECT_GT(seen.size(), 40U);
+}
+
+std::vector<float> draw(std::size_t n, unsigned seed, float center) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& v : values) v = center + 0.5F * normal(generator);
+  return values;
+}
+Wide wide(Shape shape, const std::vector<float>& values) {
+  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
+}
+double margin(const BoundedWide& bounded, const std::vector<float>& got) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::fabs(static_cast<double>(got[i]) - bounded.value.real[i]);
+    worst = std::max(worst, error == 0 ? 0 : error / bounded.bound[i]);
+  }
+  return worst;
+}
+Precision f32_precision() {
+  Precision precision;
+  precision.products_exact = false;
+  return precision;
+}
+
+// Scattered in float32 by the formula of aten/src/ATen/native/UpSample.h. `edge`: what is subtracted from the
+// centred position, 1/2.
+std::vector<float> linear_gradient(const std::vector<float>& g, int in, float edge) {
+  const int out = static_cast<int>(g.size());
+  std::vector<float> gradient(static_cast<std::size_t>(in), 0);
+  const float step = static_cast<float>(in) / static_cast<float>(out);
+  for (int o = 0; o < out; ++o) {
+    const float position = std::max(step * (static_cast<float>(o) + 0.5F) - edge, 0.0F);
+    const int low = std::min(static_cast<int>(position), in - 1);
+    const float weight = position - static_cast<float>(low);
+    float &first = gradient[static_cast<std::size_t>(low)],
+          &second = gradient[static_cast<std::size_t>(std::min(low + 1, in - 1))];
+    first = first + (1 - weight) * g[static_cast<std::size_t>(o)];
+    second = second + weight * g[static_cast<std::size_t>(o)];
+  }
+  return gradient;
+}
+
+TEST(GradientBound, OfLinearResamplingHoldsInFloatAndFindsAPositionThatIsOff) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::vector<float> g = draw(37, seed, 0);
+    const BoundedWide bounded =
+        OpUnderTest(
+            "aten::upsample_linear1d_backward.default", {{"grad_output", wide({1, 1, 37}, g)}},
+            {int_list("output_size", {37}), int_list("input_size", {1, 1, 11}), {"align_corners", false}})
+            .bounded(f32_precision())[0];
+    EXPECT_LE(margin(bounded, linear_gradient(g, 11, 0.5F)), 1);
+    EXPECT_GT(margin(bounded, linear_gradient(g, 11, 0.5F)), 0.001);
+    EXPECT_GT(margin(bounded, linear_gradient(g, 11, 0.5005F)), 10);
+  }
+}
+
+TEST(GradientBound, OfCumprodHoldsInFloatAndFindsALostTerm) {
+  const std::size_t n = 24;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::vector<float> g = draw(n, seed, 0), x = draw(n, seed + 100, 1);
+    std::vector<float> products(n), gradient(n), lost(n);
+    float product = 1;
+    for (std::size_t i = 0; i < n; ++i) products[i] = product = product * x[i];
+    const BoundedWide bounded =
+        OpUnderTest("aten::cumprod_backward.default",
+                    {{"grad", wide({24}, g)}, {"input", wide({24}, x)}, {"output", wide({24}, products)}},
+                    {{"dim", int64_t{0}}})
+            .bounded(f32_precision())[0];
+    for (std::size_t k = 0; k < n; ++k) {  // from the last one on, as a reversed scan adds
+      float sum = 0;
+      for (std::size_t j = n; j-- > k;) {
+        float others = 1;
+        for (std::size_t i = 0; i <= j; ++i) others = i == k ? others : others * x[i];
+        sum = sum + g[j] * others;
+        if (j == k + 1) lost[k] = sum;
+      }
+      gradient[k] = sum;
+    }
+    EXPECT_LE(margin(bounded, gradient), 1);
+    EXPECT_GT(margin(bounded, gradient), 0.001);
+    EXPECT_GT(margin(bounded, lost), 10);
+  }
 }
 
 }  // namespace
