@@ -45,7 +45,7 @@ TEST(Classify, NamesInTheListsExist) {
         << schema.full_name();
   }
   EXPECT_EQ(random, 34);
-  EXPECT_EQ(copies, 50);
+  EXPECT_EQ(copies, 66);
 }
 
 OpCall call(const char* op, std::vector<TensorMeta> inputs, std::vector<NamedArgument> arguments) {
