@@ -145,7 +145,11 @@ Metas scatter_value(const OpCall& call) {
   return scatter(call, false);
 }
 Metas scatter_reduce(const OpCall& call) {
-  require_word(call, "reduce", call.string("reduce"), {"sum", "prod", "mean", "amax", "amin"});
+  const std::string reduce = call.string("reduce");
+  require_word(call, "reduce", reduce, {"sum", "prod", "mean", "amax", "amin"});
+  // Extrema need an order, means a division.
+  const unsigned kinds = reduce == "mean" ? kNoBool : reduce.starts_with("am") ? kNoComplex : kAny;
+  require_kind(call, "self", meta(call, "self").dtype, kinds);
   return scatter(call, true);
 }
 
@@ -200,7 +204,9 @@ Metas nonzero(const OpCall& call) { return {{DType::i64, {-1, rank(meta(call, "s
 
 void register_indexing(ShapeTable& table) {
   table.add("aten::index.Tensor", index);
+  table.add("aten::_unsafe_index.Tensor", index);
   table.add("aten::index_put.default", index_put);
+  table.add("aten::_unsafe_index_put.default", index_put);
   table.add("aten::index_select.default", index_select);
   table.add("aten::gather.default", gather);
   table.add("aten::scatter.src", scatter_src);
