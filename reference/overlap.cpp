@@ -17,14 +17,21 @@ double distance(double a, double b) {
   return std::fabs(a - b);
 }
 
-bool is_index_put(const OpCall& call) {
-  return call.op() == "aten::index_put.default" || call.op() == "aten::_unsafe_index_put.default";
+bool is_index_put(std::string_view op) {
+  return op == "aten::index_put.default" || op == "aten::_unsafe_index_put.default";
 }
 
 }  // namespace
 
 bool writes_may_meet(const OpCall& call) {
-  return call.op() == "aten::scatter.src" || (is_index_put(call) && !call.boolean("accumulate"));
+  return call.op() == "aten::scatter.src" || (is_index_put(call.op()) && !call.boolean("accumulate"));
+}
+
+bool writes_may_meet(const Node& node) {
+  if (node.op == "aten::scatter.src") return true;
+  const NamedArgument* accumulate = node.find("accumulate");
+  const bool* adds = accumulate == nullptr ? nullptr : std::get_if<bool>(&accumulate->value);
+  return is_index_put(node.op) && (adds == nullptr || !*adds);
 }
 
 Contests contested_writes(const OpCall& call, const std::vector<const Wide*>& inputs) {
@@ -32,7 +39,7 @@ Contests contested_writes(const OpCall& call, const std::vector<const Wide*>& in
   if (!writes_may_meet(call)) return contests;
   const Wide& self = *inputs[at(call.tensor("self"))];
   Places written;
-  if (is_index_put(call)) {
+  if (is_index_put(call.op())) {
     const IndexPlan plan = index_plan(call, inputs, self.meta.shape);
     const Wide& given = *inputs[at(call.tensor("values"))];
     if (broadcast(given.meta.shape, plan.result, call) != plan.result) return contests;

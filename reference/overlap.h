@@ -23,6 +23,7 @@ struct Contests {
 
 // The operator may write an element twice.
 bool writes_may_meet(const OpCall& call);
+bool writes_may_meet(const Node& node);
 // Throws Error as the kernel does.
 Contests contested_writes(const OpCall& call, const std::vector<const Wide*>& inputs);
 

@@ -60,8 +60,13 @@ Ids aminmax(Rewriter& w, const OpCall& call) {
 Ids count_nonzero(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
   std::vector<int64_t> dims = every_dim(w, self);
-  if (const auto dim = call.integer_opt("dim")) dims = {*dim};
-  return {sum(w, w.cast(binary(w, "aten::ne.Scalar", self, int64_t{0}), DType::i64), dims)};
+  if (call.schema().overload == "dim_IntList") {
+    if (!call.integers("dim").empty()) dims = call.integers("dim");
+  } else if (const auto dim = call.integer_opt("dim")) {
+    dims = {*dim};
+  }
+  const ValueId counted = w.cast(binary(w, "aten::ne.Scalar", self, int64_t{0}), DType::i64);
+  return {dims.empty() ? counted : sum(w, counted, dims)};
 }
 
 Ids nansum(Rewriter& w, const OpCall& call) {
@@ -79,7 +84,13 @@ Ids stable_sort(Rewriter& w, const OpCall& call) {
                                            {"descending", passed_on(call, "descending")}});
 }
 Ids argsort(Rewriter& w, const OpCall& call) {
-  return {w.emit_all("aten::sort.default", passed_on(call)).at(1)};
+  const char* sort = call.schema().find("stable") != nullptr ? "aten::sort.stable" : "aten::sort.default";
+  return {w.emit_all(sort, passed_on(call)).at(1)};
+}
+Ids msort(Rewriter& w, const OpCall& call) {
+  const ValueId self = value_of(call, "self");
+  if (rank_of(w, self) == 0) return {unary(w, "aten::clone.default", self)};
+  return {w.emit_all("aten::sort.default", {{"self", ValueArg{self}}, {"dim", int64_t{0}}}).at(0)};
 }
 
 // 1 at the class, counted along a new last dim.
@@ -145,46 +156,6 @@ Ids cosine_similarity(Rewriter& w, const OpCall& call) {
   return {sum(w, mul(w, x, ValueArg{y}), {dim})};
 }
 
-// Rows named by `index` along dim: index_put with all of the dims before it.
-Ids index_write(Rewriter& w, const OpCall& call, bool accumulate) {
-  const ValueId self = value_of(call, "self");
-  if (rank_of(w, self) == 0) return {};
-  const int64_t dim = normalise_dim(call.integer("dim"), rank_of(w, self), call);
-  ValueId source = value_of(call, "source");
-  if (accumulate && call.scalar("alpha").as_double() != 1) source = mul(w, source, passed_on(call, "alpha"));
-  // index_put wants the indexed dim first in the values where nothing stands before it.
-  std::vector<int64_t> order = every_dim(w, self), back(order.size());
-  order.erase(order.begin() + dim);
-  order.insert(order.begin(), dim);
-  for (std::size_t d = 0; d < order.size(); ++d)
-    back[static_cast<std::size_t>(order[d])] = static_cast<int64_t>(d);
-  ValueId target = self;
-  if (dim != 0) {
-    target = w.permute(self, order);
-    source = w.permute(source, order);
-  }
-  const ValueId result =
-      w.emit("aten::index_put.default", {{"self", ValueArg{target}},
-                                         {"indices", ValueListArg{{value_of(call, "index")}}},
-                                         {"values", ValueArg{source}},
-                                         {"accumulate", accumulate}});
-  return {dim == 0 ? result : w.permute(result, back)};
-}
-
-// Rows named by `index` along dim become one number.
-Ids index_fill(Rewriter& w, const OpCall& call) {
-  const ValueId self = value_of(call, "self");
-  if (rank_of(w, self) == 0 || rank_of(w, value_of(call, "index")) != 1) return {};
-  const int64_t dim = normalise_dim(call.integer("dim"), rank_of(w, self), call);
-  ValueListArg indices;
-  indices.ids.assign(static_cast<std::size_t>(dim), -1);  // None: every row of the dims before
-  indices.ids.push_back(value_of(call, "index"));
-  return {w.emit("aten::index_put.default",
-                 {{"self", ValueArg{self}},
-                  {"indices", indices},
-                  {"values", ValueArg{w.scalar_like(self, passed_on(call, "value"))}}})};
-}
-
 }  // namespace
 
 void register_reductions(DecomposeTable& table) {
@@ -197,18 +168,16 @@ void register_reductions(DecomposeTable& table) {
   table.add("aten::min.default", min);
   table.add("aten::aminmax.default", aminmax);
   table.add("aten::count_nonzero.default", count_nonzero);
+  table.add("aten::count_nonzero.dim_IntList", count_nonzero);
   table.add("aten::logsumexp.default", logsumexp);
   table.add("aten::cosine_similarity.default", cosine_similarity);
   table.add("aten::nansum.default", nansum);
   table.add("aten::sort.stable", stable_sort);
   table.add("aten::argsort.default", argsort);
+  table.add("aten::argsort.stable", argsort);
+  table.add("aten::msort.default", msort);
   table.add("aten::one_hot.default", one_hot);
   table.add("aten::take_along_dim.default", take_along_dim);
-  table.add("aten::index_add.default",
-            [](Rewriter& w, const OpCall& call) { return index_write(w, call, true); });
-  table.add("aten::index_fill.int_Scalar", index_fill);
-  table.add("aten::index_copy.default",
-            [](Rewriter& w, const OpCall& call) { return index_write(w, call, false); });
 }
 
 }  // namespace assay

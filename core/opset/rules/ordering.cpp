@@ -139,31 +139,28 @@ Metas bucketize_number(const OpCall& call) {
   return {{positions_dtype(call), {}}};
 }
 
-// Unique elements, where each element of self went, and how often each occurs. What nobody asks for is empty.
-Metas unique(const OpCall& call, const Shape& found, const Shape& inverse) {
+// Unique elements, where each element of self went, and how often each occurs. What nobody asks for is empty,
+// except along a dim, where PyTorch gives all three.
+Metas unique_all(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   require_kind(call, "self", self.dtype, kNoComplex);
-  return {{self.dtype, found},
-          {DType::i64, call.boolean("return_inverse") ? inverse : Shape{0}},
+  return {{self.dtype, {-1}},
+          {DType::i64, call.boolean("return_inverse") ? self.shape : Shape{0}},
           {DType::i64, call.boolean("return_counts") ? Shape{-1} : Shape{0}}};
 }
 Metas unique_along(const OpCall& call, int64_t dim) {
   const TensorMeta& self = meta(call, "self");
+  require_kind(call, "self", self.dtype, kNoComplex);
   const int64_t d = normalise_dim(dim, rank(self), call);
   Shape found = self.shape;
   if (found.empty()) found = {1};
   if (element_count(self.shape) == 0 && found[at(d)] != 0) {
     fail(call, "self has shape {}; slices without elements cannot be told apart", to_string(self.shape));
   }
-  const int64_t count = found[at(d)];
-  found[at(d)] = count == 0 ? 0 : -1;
-  Metas out = unique(call, found, {count});
-  if (count == 0) {
-    out[1].shape = out[2].shape = {0};
-  }
-  return out;
+  const int64_t count = found[at(d)], number = count == 0 ? 0 : -1;
+  found[at(d)] = number;
+  return {{self.dtype, found}, {DType::i64, {count}}, {DType::i64, {number}}};
 }
-Metas unique_all(const OpCall& call) { return unique(call, {-1}, meta(call, "self").shape); }
 Metas unique_consecutive(const OpCall& call) {
   const auto dim = call.integer_opt("dim");
   return dim ? unique_along(call, *dim) : unique_all(call);

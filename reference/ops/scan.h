@@ -1,0 +1,144 @@
+// Running products, extrema and logarithms of sums along one dim.
+#pragma once
+
+#include <cmath>
+
+#include "reference/ops/order.h"
+#include "reference/ops/reduce.h"
+
+namespace assay::reference {
+
+// Calls f(input line, output line) for each line along `dim`; both have the dim's size.
+template <class V, class F>
+void for_each_line(const Shape& shape, int64_t dim, const std::vector<V>& x, std::vector<V>& y, F&& f) {
+  const Axis axis = axis_of(shape, dim);
+  std::vector<V> line(at(axis.size)), result(at(axis.size));
+  for (int64_t o = 0; o < axis.outer; ++o) {
+    for (int64_t n = 0; n < axis.inner; ++n) {
+      for (int64_t i = 0; i < axis.size; ++i) line[at(i)] = x[at(axis.at(o, i, n))];
+      f(line, result);
+      for (int64_t i = 0; i < axis.size; ++i) y[at(axis.at(o, i, n))] = result[at(i)];
+    }
+  }
+}
+
+// Any grouping of the factors has the same first-order error.
+template <class T>
+std::vector<Array<T>> cumprod(const OpCall& call, const Inputs<T>& in) {
+  auto out = make_array<T>(call.output(0));
+  Array<T> values = as_kind_of(*in[0], out.meta);
+  if constexpr (std::is_same_v<T, Bounded>) {
+    // With `dtype` the input is cast first (PyTorch's documentation).
+    if (const double u = cast_roundoff(in[0]->meta.dtype, out.meta.dtype); u > 0) {
+      for (Bounded& x : values.real) x.bound += u * std::fabs(x.value);
+    }
+  }
+  const int64_t dim = normalise_dim(call.integer("dim"), in[0]->rank(), call);
+  if (out.is_integral()) {
+    for_each_line(out.meta.shape, dim, values.integer, out.integer, [&](const auto& x, auto& y) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const int64_t pair[] = {i == 0 ? 1 : y[i - 1], x[i]};
+        y[i] = wrapped(out.meta.dtype, wrapped_product(pair, 2));
+      }
+    });
+  } else {
+    for_each_line(out.meta.shape, dim, values.real, out.real, [](const auto& x, auto& y) {
+      for (std::size_t i = 0; i < x.size(); ++i) y[i] = i == 0 ? x[0] : y[i - 1] * x[i];
+    });
+  }
+  return one(std::move(out));
+}
+
+// The largest (smallest) element so far and where it stands: the last of equal ones; NaN wins and stays.
+template <class T, bool Larger>
+std::vector<Array<T>> cumulative_extremum(const OpCall& call, const Inputs<T>& in) {
+  const Array<T>& self = *in[0];
+  std::vector<Array<T>> out;
+  out.push_back(self);
+  out.push_back(make_array<T>({DType::i64, self.meta.shape}));
+  const Axis axis = axis_of(self.meta.shape, normalise_dim(call.integer("dim"), self.rank(), call));
+  const auto scan = [&](auto& x) {
+    for (int64_t o = 0; o < axis.outer; ++o) {
+      for (int64_t n = 0; n < axis.inner; ++n) {
+        int64_t best = 0;
+        for (int64_t i = 0; i < axis.size; ++i) {
+          const auto &a = x[at(axis.at(o, i, n))], &b = x[at(axis.at(o, best, n))];
+          if (!(a == a) || (b == b && (Larger ? !(a < b) : !(b < a)))) best = i;
+          out[1].integer[at(axis.at(o, i, n))] = best;
+        }
+        for (int64_t i = axis.size; i-- > 0;) {
+          x[at(axis.at(o, i, n))] = x[at(axis.at(o, out[1].integer[at(axis.at(o, i, n))], n))];
+        }
+      }
+    }
+  };
+  if (self.is_integral()) {
+    scan(out[0].integer);
+  } else {
+    scan(out[0].real);
+  }
+  return out;
+}
+
+// y_k = m_k + log(sum_(j <= k) exp(x_j - m_k)), m_k the largest of x_0 ... x_k; the sums are taken anew where
+// the maximum grows.
+template <class T>
+void log_cumsum_exp_line(const std::vector<T>& x, std::vector<T>& y) {
+  std::vector<T> powers(x.size()), sums(x.size());
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (std::size_t start = 0; start < x.size();) {
+    // [start, end): the positions that share the maximum x[start], which is not smaller than those before.
+    const T most = x[start];
+    if (!(most == most)) {
+      for (; start < x.size(); ++start) y[start] = most;
+      return;
+    }
+    std::size_t end = start + 1;
+    while (end < x.size() && x[end] == x[end] && !(most < x[end])) ++end;
+    if (most == T(infinity) || most == T(-infinity)) {
+      for (std::size_t k = start; k < end; ++k) y[k] = most;
+    } else {
+      for (std::size_t j = 0; j < end; ++j) powers[j] = fn::exp(x[j] - most);
+      prefix_sums_any_order(powers.data(), sums.data(), static_cast<int64_t>(end));
+      for (std::size_t k = start; k < end; ++k) y[k] = most + fn::log(sums[k]);
+    }
+    start = end;
+  }
+}
+
+// A device may also carry the logarithm: y_k = logaddexp(y_(k-1), x_k), which rounds y_k at each step; an
+// earlier error reaches y_k at most undiminished.
+inline void admit_carried_logarithm(std::vector<Bounded>& y) {
+  const Environment& e = *current_environment;
+  double largest = 0;
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    if (!std::isfinite(y[k].value)) continue;
+    largest = std::max(largest, std::fabs(y[k].value));
+    y[k].bound += gamma(static_cast<int64_t>(k) + 1, e.u) * (largest + 2);
+  }
+}
+
+template <class T>
+std::vector<Array<T>> logcumsumexp(const OpCall& call, const Inputs<T>& in) {
+  auto out = make_array<T>(call.output(0));
+  for_each_line(out.meta.shape, normalise_dim(call.integer("dim"), in[0]->rank(), call), in[0]->real,
+                out.real, [](const std::vector<T>& x, std::vector<T>& y) {
+                  log_cumsum_exp_line(x, y);
+                  if constexpr (std::is_same_v<T, Bounded>) admit_carried_logarithm(y);
+                });
+  return one(std::move(out));
+}
+
+template <class T>
+void register_scan(KernelTable<T>& table) {
+  using E = Exact<T>;
+  Traits choice = exact_traits("PyTorch").jumps();
+  choice.model.name = "choice";
+  choice.model.signed_zero = false;
+  table.add("aten::cumprod.default", function_traits("definition"), cumprod<T>);
+  table.add("aten::logcumsumexp.default", function_traits("definition"), logcumsumexp<T>);
+  table.add_exact("aten::cummax.default", choice, cumulative_extremum<E, true>);
+  table.add_exact("aten::cummin.default", choice, cumulative_extremum<E, false>);
+}
+
+}  // namespace assay::reference
