@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/io/safetensors.h"
 #include "sweeps/sources.h"
 
 namespace assay::sweeps {
@@ -109,6 +110,28 @@ TEST_F(Catalogue, FoldersAreReadInOrderAndFaultByFault) {
   EXPECT_EQ(cases[2].id, "sub/a");
   EXPECT_NE(cases[2].graph, nullptr);
   EXPECT_THROW(read_model_folder((folder_ / "absent").string()), Error);
+}
+
+// With or without inputs and an expected file: what the device is asked to do is the same.
+TEST_F(Catalogue, SizesThatDependOnDataAreUnsupportedWithTheNode) {
+  const std::string model_file = (folder_ / "masked.pt2").string();
+  fs::copy_file(ASSAY_SOURCE_DIR "/core/io/testdata/masked.pt2", model_file);
+  for (const bool given : {false, true}) {
+    if (given) {
+      const Tensor x = Tensor::from_doubles(DType::f32, {2, 3}, {-1, 2, 3, -4, 5, 6});
+      TensorFile inputs, outputs;
+      inputs.tensors["x"] = x;
+      outputs.tensors["0"] = Tensor::from_doubles(DType::f32, {}, {16});
+      write_safetensors((folder_ / "masked.in.safetensors").string(), inputs);
+      write_safetensors((folder_ / "masked.out.safetensors").string(), outputs);
+    }
+    const Case c = read_model_file(model_file);
+    EXPECT_EQ(c.graph, nullptr);
+    EXPECT_TRUE(c.unsupported_file);
+    EXPECT_EQ(c.graph_error_reason, "dynamic_shape");
+    EXPECT_THAT(c.graph_error, HasSubstr("(aten::"));
+    EXPECT_THAT(c.graph_error, HasSubstr("depends on data"));
+  }
 }
 
 }  // namespace

@@ -139,22 +139,51 @@ void check_expected(const Graph& graph, const TensorFile& file, const std::strin
   }
 }
 
-// With plain sizes and in terms of operators that backends run.
-std::shared_ptr<const Graph> runnable(Model& model, const std::optional<TensorFile>& inputs) {
+bool has_symbolic_inputs(const Graph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& input) {
+    if (input.kind != InputKind::user || input.value < 0) return false;
+    const Value& value = graph.values.at(static_cast<std::size_t>(input.value));
+    return value.kind != ValueKind::tensor ||
+           std::any_of(value.symbols.begin(), value.symbols.end(), [](const auto& s) { return !s.empty(); });
+  });
+}
+
+// With plain sizes wherever the inputs decide them.
+Graph specialised(Model& model, const std::optional<TensorFile>& inputs) {
   Graph graph = std::move(model.graph);
-  if (graph.has_symbols()) {
-    if (!inputs) {
-      throw Error(ErrorCode::unsupported,
-                  model.origin +
-                      ": the graph has symbolic sizes; give their values by adding "
-                      "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
-    }
-    std::map<std::string, TensorMeta> metas;
+  if (!graph.has_symbols()) return graph;
+  std::map<std::string, TensorMeta> metas;
+  if (inputs) {
     for (const auto& [name, tensor] : inputs->tensors) metas[name] = {tensor.dtype(), tensor.shape()};
-    graph = specialise(graph, metas);
+  } else if (has_symbolic_inputs(graph)) {
+    throw Error(ErrorCode::unsupported, model.origin +
+                                            ": the graph has symbolic sizes; give their values by adding "
+                                            "--inputs FILE.safetensors (or a NAME.in.safetensors beside it)");
+  } else {
+    for (const GraphInput& input : graph.inputs) {
+      if (input.kind != InputKind::user || input.value < 0) continue;
+      const Value& value = graph.values.at(static_cast<std::size_t>(input.value));
+      metas[input.target] = {value.dtype, value.shape};
+    }
   }
-  decompose(graph);
-  return std::make_shared<const Graph>(std::move(graph));
+  return specialise(graph, metas);
+}
+
+// The first result whose size is known only once its data is.
+std::optional<std::string> data_dependent(const Graph& graph, const std::string& origin) {
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.outputs) {
+      if (id < 0) continue;
+      const Shape& shape = graph.values.at(static_cast<std::size_t>(id)).shape;
+      if (std::find(shape.begin(), shape.end(), -1) == shape.end()) continue;
+      return origin + ": node '" + node.name + "' (" + node.op + ") gives a tensor of shape " +
+             to_string(shape) +
+             ", whose size (-1) depends on data; a device is given graphs of known shapes. Use a form of "
+             "known "
+             "size (torch.where, nonzero_static, a mask as factor) or end the model before this node";
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -183,7 +212,13 @@ Case read_model_file(const std::string& path, const std::optional<std::string>& 
   } else {
     c.inputs = model.inputs.empty() ? default_input_recipes(model) : model.inputs;
   }
-  c.graph = runnable(model, given);
+  Graph graph = specialised(model, given);
+  if (const auto why = data_dependent(graph, model.origin)) {
+    set_graph_error(c, Error(ErrorCode::unsupported, *why));
+    return c;
+  }
+  decompose(graph);  // into operators that backends run
+  c.graph = std::make_shared<const Graph>(std::move(graph));
   // Large weights stay on disk until the case is run.
   c.load_weights = [path] { return read_model(path).weights; };
   if (expected_path) {

@@ -33,8 +33,10 @@ void set_graph_error(Case& c, const Error& error) {
   if (error.code() == ErrorCode::unknown_operator) {
     c.graph_error_reason = "unknown_operator";
   } else if (c.unsupported_file) {
-    const bool symbolic = c.graph_error.find("symbolic") != std::string::npos;
-    c.graph_error_reason = symbolic ? "symbolic_sizes" : "unsupported_layout";
+    const auto says = [&](const char* words) { return c.graph_error.find(words) != std::string::npos; };
+    c.graph_error_reason = says("depends on data") ? "dynamic_shape"
+                           : says("symbolic")      ? "symbolic_sizes"
+                                                   : "unsupported_layout";
   } else {
     c.graph_error_reason = "malformed";
   }

@@ -18,6 +18,7 @@
 #include "harness/judge/replay.h"
 #include "harness/judge/vacuous.h"
 #include "reference/draws.h"
+#include "reference/overlap.h"
 
 namespace assay {
 namespace {
@@ -438,7 +439,8 @@ std::vector<int> free_nodes(const Graph& graph) {
         std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return is_kind(id, true); });
     const bool gives_integers =
         std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return is_kind(id, false); });
-    if (reads_floats && (gives_integers || reference::error_model(node.op).discontinuous)) {
+    const bool decides = reads_floats && (gives_integers || reference::error_model(node.op).discontinuous);
+    if (decides || reference::writes_may_meet(node)) {
       nodes.push_back(static_cast<int>(i));
     }
   }

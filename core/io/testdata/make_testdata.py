@@ -126,6 +126,13 @@ def save(name: str, module: torch.nn.Module, inputs: tuple, decompose: bool = Tr
     print(path.name, path.stat().st_size)
 
 
+class Masked(torch.nn.Module):
+    """A selection whose size depends on data, in the middle of the model."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[x > 0].sum()
+
+
 def main() -> None:
     ids = torch.tensor([[1, 2, 3], [4, 5, 6]])
     save("tied", Tied(), (ids,))
@@ -135,6 +142,7 @@ def main() -> None:
     save("view_mutation", ViewMutation(), (ramp(2, 2),), decompose=False)
     save("kinds", Kinds(), (ramp(2, 3), torch.tensor([0, 2])))
     save("control", Control(), (ramp(2),))
+    save("masked", Masked(), (ramp(2, 3, start=-1.0),))
     save("custom", Custom(), (ramp(2, 2),), decompose=False)
 
 
