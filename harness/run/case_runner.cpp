@@ -158,7 +158,9 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   const Case& c = *planned.c;
   CaseOutcome outcome;
   if (!c.graph) {
-    set(record, c.unsupported_file ? Status::skip_eligibility : Status::malformed_file,
+    const Status refused =
+        c.graph_error_reason == "dynamic_shape" ? Status::unsupported : Status::skip_eligibility;
+    set(record, c.unsupported_file ? refused : Status::malformed_file,
         c.graph_error_reason.empty() ? "malformed" : c.graph_error_reason, c.graph_error);
     outcome.record = std::move(record);
     return outcome;

@@ -264,16 +264,21 @@ TEST_F(RunTest, MalformedFilesAndDuplicates) {
   Case refused = broken;
   refused.id = "refused";
   set_graph_error(refused, Error(ErrorCode::unsupported, "refused.pt2: symbolic sizes; give --inputs"));
+  Case masked = broken;
+  masked.id = "masked";
+  set_graph_error(masked, Error(ErrorCode::unsupported, "masked.pt2: a size that depends on data"));
   Case first = unary("first", "aten::neg.default");
   first.inputs["x"] = {
       DType::f32, {300}, Tensor::from_doubles(DType::f32, {300}, std::vector<double>(300, 2.0))};
   Case second = first;
   second.id = "second";
-  const RunSummary summary = run_cases(options(plugin("")), {broken, refused, first, second});
-  EXPECT_EQ(summary.last_line(), "2 passed, 1 failed, 1 skipped");
+  const RunSummary summary = run_cases(options(plugin("")), {broken, refused, masked, first, second});
+  EXPECT_EQ(summary.last_line(), "2 passed, 2 failed, 1 skipped");
   auto by_id = records();
   EXPECT_EQ(name_of(by_id["broken/eager"].status), "malformed_file");
   EXPECT_EQ(by_id["refused/eager"].reason, "symbolic_sizes");
+  EXPECT_EQ(name_of(by_id["masked/eager"].status), "unsupported");
+  EXPECT_EQ(by_id["masked/eager"].reason, "dynamic_shape");
   EXPECT_EQ(by_id["second/eager"].same_as, "first");
   EXPECT_EQ(by_id["second/eager"].margin, by_id["first/eager"].margin);
   EXPECT_EQ(by_id["first/eager"].same_as, "");
