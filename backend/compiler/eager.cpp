@@ -43,6 +43,8 @@ void check_outputs(const OpCall& call) {
   }
 }
 
+}  // namespace
+
 Native native_of(const Program& program) {
   const bool gpsimd =
       std::any_of(program.instructions.begin(), program.instructions.end(), [](const Instruction& i) {
@@ -51,9 +53,7 @@ Native native_of(const Program& program) {
   return gpsimd ? Native::gpsimd : Native::engines;
 }
 
-}  // namespace
-
-CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const CompileOptions& options) {
+const Kernel& check_call(const OpCall& call) {
   check_outputs(call);
   const Kernel* kernel = kernels().find(call.op());
   if (kernel == nullptr) {
@@ -61,8 +61,11 @@ CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const
   }
   for (const TensorMeta& meta : call.inputs()) check_dtype(call, meta);
   for (const TensorMeta& meta : call.outputs()) check_dtype(call, meta);
+  return *kernel;
+}
 
-  ProgramBuilder builder(core);
+void write_call(const OpCall& call, const Kernel& kernel, ProgramBuilder& builder,
+                const CompileOptions& options) {
   builder.set_node(call.node_name().empty() ? call.op() : call.node_name());
   KernelContext context{call, builder, options, {}, {}};
   for (std::size_t i = 0; i < call.inputs().size(); ++i) {
@@ -75,7 +78,13 @@ CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const
     context.outputs.push_back(
         builder.output("output" + std::to_string(i), meta.dtype, element_count(meta.shape)));
   }
-  (*kernel)(context);
+  kernel(context);
+}
+
+CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const CompileOptions& options) {
+  const Kernel& kernel = check_call(call);
+  ProgramBuilder builder(core);
+  write_call(call, kernel, builder, options);
   CompiledCall out{builder.finish(), Native::engines};
   out.native = native_of(out.program);
   return out;

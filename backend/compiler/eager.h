@@ -22,4 +22,11 @@ struct CompiledCall {
 // device does not do the call, ProgramError where it does not fit the device.
 CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const CompileOptions& options);
 
+// The two halves of it. Is the call legal, and is there a kernel? Throws as above.
+const Kernel& check_call(const OpCall& call);
+// Lets the kernel of a checked call write into an empty builder: inputs, outputs, then its instructions.
+void write_call(const OpCall& call, const Kernel& kernel, ProgramBuilder& builder,
+                const CompileOptions& options);
+Native native_of(const Program& program);
+
 }  // namespace assay::backend

@@ -40,9 +40,13 @@ using Setter = std::function<void(DeviceOptions&, const Setting&)>;
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> all{
       {"lnc",
-       [](DeviceOptions&, const Setting& s) {
-         if (s.value != "1") refuse(s, "1: one physical core makes a logical one here");
+       [](DeviceOptions& o, const Setting& s) {
+         if (s.value != "1" && s.value != "2") refuse(s, "1 or 2, physical cores a logical one");
+         o.compile.lnc = s.value == "2" ? 2 : 1;
+         if (o.compile.lnc == 2 && o.target == Generation::trn1) refuse(s, "1: trn1 has no other [EARG001]");
        }},
+      {"cache_mib",
+       [](DeviceOptions& o, const Setting& s) { o.cache_bytes = number(s, uint64_t{1} << 24) << 20; }},
       {"auto_cast",
        [](DeviceOptions& o, const Setting& s) {
          if (s.value == "none") {

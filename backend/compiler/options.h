@@ -20,6 +20,9 @@ struct CompileOptions {
   bool range_reduction = true;
   // The stream of a random node: the device's seed and a hash of the node's name (core/philox.h).
   uint64_t draw_seed = 0, draw_key = 0;
+  // Physical cores that make a logical one (NEURON_LOGICAL_NC_CONFIG). A declaration: Programs are written
+  // for, and timed on, one physical core whatever it is.
+  int lnc = 1;
   bool operator==(const CompileOptions&) const = default;
 };
 
@@ -27,6 +30,7 @@ struct DeviceOptions {
   Generation target = Generation::trn2;
   CompileOptions compile;
   SimulatorOptions simulator;
+  uint64_t cache_bytes = uint64_t{1} << 30;  // largest size of the compile cache on disk; 0 keeps nothing
 };
 
 // `target` is "" (trn2) or what parse_target takes. Throws Error{invalid_argument} that names the option and
