@@ -12,8 +12,9 @@
 using assay::plugin::Failure;
 
 struct assay_device {
-  explicit assay_device(const assay::backend::DeviceOptions& options, const assay_node_api* node_api)
-      : device(options), api(node_api) {}
+  assay_device(const assay::backend::DeviceOptions& options, const std::string& cache_dir,
+               const assay_node_api* node_api)
+      : device(options, cache_dir), api(node_api) {}
   assay::backend::Device device;
   const assay_node_api* api;
   std::string message;  // of the last `supports`
@@ -27,7 +28,11 @@ struct assay_buffer {
   assay::backend::DeviceBlock block;
 };
 
-struct assay_executable {};
+struct assay_executable {
+  assay_device* device;
+  std::shared_ptr<assay::backend::Executable> compiled;
+  std::string miss_reason, diagnostics;
+};
 
 namespace {
 
@@ -44,6 +49,11 @@ assay::plugin::Handles<assay_device>& devices() {
 }
 assay::plugin::Handles<assay_buffer>& buffers() {
   static assay::plugin::Handles<assay_buffer> handles;
+  return handles;
+}
+
+assay::plugin::Handles<assay_executable>& executables() {
+  static assay::plugin::Handles<assay_executable> handles;
   return handles;
 }
 
@@ -85,7 +95,9 @@ assay_error* create(assay_create_args* args) {
     if (args->node_api == nullptr) throw Failure(ASSAY_INVALID_ARGUMENT, "create: no node_api");
     const std::string target = args->target != nullptr ? args->target : "";
     const auto options = assay::backend::parse_options(target, assay::plugin::read_options(args), args->seed);
-    auto device = std::make_unique<assay_device>(options, args->node_api);
+    const char* cache_dir = args->cache_dir;
+    auto device =
+        std::make_unique<assay_device>(options, cache_dir != nullptr ? cache_dir : "", args->node_api);
     args->device = devices().add(device.get());
     device.release();
   });
@@ -181,23 +193,24 @@ assay_error* copy_to_host(assay_copy_args* args) {
   });
 }
 
-// Binds buffers to the node's metas, which they must equal.
+// Binds buffers to what is wanted: as many, with the metas that `meta_of` gives. `who` and `what` are for
+// messages.
+template <class MetaOf>
 void bind_buffers(assay_device& device, assay_buffer* const* given, std::size_t count, std::size_t wanted,
-                  const char* what, Meta (NodeView::*meta_of)(std::size_t) const, const NodeView& node,
+                  const std::string& who, const char* what, const MetaOf& meta_of,
                   std::vector<assay::backend::HbmBinding>& out) {
-  const auto place = [&](std::size_t i) {
-    return "execute_eager: " + node.op() + ": " + what + " " + std::to_string(i);
-  };
   if (count != wanted || (count != 0 && given == nullptr)) {
-    throw Failure(ASSAY_INVALID_ARGUMENT, "execute_eager: " + node.op() + " has " + std::to_string(wanted) +
-                                              " " + what + "s, not " + std::to_string(count));
+    throw Failure(ASSAY_INVALID_ARGUMENT,
+                  who + " has " + std::to_string(wanted) + " " + what + "s, not " + std::to_string(count));
   }
+  const auto place = [&](std::size_t i) { return who + ": " + what + " " + std::to_string(i); };
   out.clear();
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr) throw Failure(ASSAY_INVALID_ARGUMENT, place(i) + " is a null buffer");
     assay_buffer& buffer = checked(given[i], &device);
-    if (!(buffer.meta == (node.*meta_of)(i))) {
-      throw Failure(ASSAY_INVALID_ARGUMENT, place(i) + ": the buffer's dtype or sizes are not the node's");
+    if (!(buffer.meta == meta_of(i))) {
+      throw Failure(ASSAY_INVALID_ARGUMENT,
+                    place(i) + ": the buffer's dtype or sizes are not those that are needed");
     }
     out.push_back({buffer.block.data(), buffer.block.bytes()});
   }
@@ -205,16 +218,16 @@ void bind_buffers(assay_device& device, assay_buffer* const* given, std::size_t 
 
 // Outputs never alias inputs or each other.
 void check_distinct(const std::vector<assay::backend::HbmBinding>& inputs,
-                    const std::vector<assay::backend::HbmBinding>& outputs) {
+                    const std::vector<assay::backend::HbmBinding>& outputs, const std::string& who) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const auto& input : inputs) {
       if (input.data == outputs[i].data) {
-        throw Failure(ASSAY_INVALID_ARGUMENT, "execute_eager: an output is also an input");
+        throw Failure(ASSAY_INVALID_ARGUMENT, who + ": an output is also an input");
       }
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (outputs[j].data == outputs[i].data) {
-        throw Failure(ASSAY_INVALID_ARGUMENT, "execute_eager: an output is given twice");
+        throw Failure(ASSAY_INVALID_ARGUMENT, who + ": an output is given twice");
       }
     }
   }
@@ -225,13 +238,69 @@ assay_error* execute_eager(assay_eager_args* args) {
     require(args, &assay_eager_args::output_count, "execute_eager");
     assay_device& device = checked(args->device);
     const NodeView node(device.api, args->node);
-    bind_buffers(device, args->inputs, args->input_count, node.input_count(), "input", &NodeView::input, node,
-                 device.inputs);
-    bind_buffers(device, args->outputs, args->output_count, node.output_count(), "output", &NodeView::output,
-                 node, device.outputs);
-    check_distinct(device.inputs, device.outputs);
+    const std::string who = "execute_eager: " + node.op();
+    bind_buffers(
+        device, args->inputs, args->input_count, node.input_count(), who, "input",
+        [&](std::size_t i) { return node.input(i); }, device.inputs);
+    bind_buffers(
+        device, args->outputs, args->output_count, node.output_count(), who, "output",
+        [&](std::size_t i) { return node.output(i); }, device.outputs);
+    check_distinct(device.inputs, device.outputs, who);
     device.device.execute(node, device.inputs, device.outputs);
   });
+}
+
+assay_error* compile(assay_compile_args* args) {
+  return guarded([&] {
+    require(args, &assay_compile_args::executable, "compile");
+    assay_device& device = checked(args->device);
+    if (args->graph_json == nullptr) throw Failure(ASSAY_INVALID_ARGUMENT, "compile: null graph");
+    assay::backend::CompileResult result =
+        device.device.compile_graph({args->graph_json, args->graph_json_size});
+    auto executable = std::make_unique<assay_executable>();
+    executable->device = &device;
+    executable->compiled = std::move(result.executable);
+    executable->miss_reason = std::move(result.miss_reason);
+    executable->diagnostics = executable->compiled->graph.diagnostics();
+    if (!result.notes.empty()) executable->diagnostics += "\ncompile cache: " + result.notes;
+    set(args, &assay_compile_args::cache_hit,
+        result.hit == assay::backend::CacheHit::memory ? ASSAY_CACHE_MEMORY
+        : result.hit == assay::backend::CacheHit::disk ? ASSAY_CACHE_DISK
+                                                       : ASSAY_CACHE_MISS);
+    set(args, &assay_compile_args::artifact_bytes, executable->compiled->artifact_bytes);
+    set(args, &assay_compile_args::miss_reason, executable->miss_reason.c_str());
+    set(args, &assay_compile_args::diagnostics, executable->diagnostics.c_str());
+    args->executable = executables().add(executable.get());
+    executable.release();
+  });
+}
+
+Meta meta_of(const assay::TensorMeta& meta) { return {static_cast<int32_t>(meta.dtype), meta.shape}; }
+
+assay_error* execute(assay_execute_args* args) {
+  return guarded([&] {
+    require(args, &assay_execute_args::output_count, "execute");
+    assay_device& device = checked(args->device);
+    assay_executable& executable = executables().check(args->executable, "executable");
+    if (executable.device != &device) {
+      throw Failure(ASSAY_INVALID_ARGUMENT, "execute: the executable belongs to another device");
+    }
+    assay::backend::Executable& compiled = *executable.compiled;
+    const auto& inputs = compiled.graph.inputs;
+    const auto& outputs = compiled.graph.outputs;
+    bind_buffers(
+        device, args->inputs, args->input_count, inputs.size(), "execute: the compiled graph", "input",
+        [&](std::size_t i) { return meta_of(inputs[i]); }, device.inputs);
+    bind_buffers(
+        device, args->outputs, args->output_count, outputs.size(), "execute: the compiled graph", "output",
+        [&](std::size_t i) { return meta_of(outputs[i]); }, device.outputs);
+    check_distinct(device.inputs, device.outputs, "execute");
+    device.device.execute(compiled, device.inputs, device.outputs);
+  });
+}
+
+void executable_destroy(assay_executable* executable) {
+  if (executables().remove(executable)) delete executable;
 }
 
 assay_error* counters(assay_counters* args) {
@@ -245,7 +314,7 @@ assay_error* counters(assay_counters* args) {
     set(args, &assay_counters::peak_bytes, device.memory()->peak());
     set(args, &assay_counters::compiles, c.compiles);
     set(args, &assay_counters::memory_hits, c.memory_hits);
-    set(args, &assay_counters::disk_hits, 0u);
+    set(args, &assay_counters::disk_hits, c.disk_hits);
     set(args, &assay_counters::compile_seconds, c.compile_seconds);
     set(args, &assay_counters::bytes_to_device, c.bytes_to_device);
     set(args, &assay_counters::bytes_to_host, c.bytes_to_host);
@@ -273,6 +342,9 @@ extern "C" ASSAY_EXPORT const assay_api* assay_get_api(void) {
     a.copy_to_device = copy_to_device;
     a.copy_to_host = copy_to_host;
     a.execute_eager = execute_eager;
+    a.compile = compile;
+    a.execute = execute;
+    a.executable_destroy = executable_destroy;
     a.counters = counters;
     return a;
   }();

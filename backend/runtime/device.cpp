@@ -1,7 +1,10 @@
 #include "backend/runtime/device.h"
 
 #include <chrono>
+#include <utility>
 
+#include "backend/isa/program_file.h"
+#include "backend/isa/validate.h"
 #include "backend/runtime/node_call.h"
 #include "core/error.h"
 #include "core/opset/classify.h"
@@ -46,13 +49,18 @@ std::string key_of(const plugin::NodeView& node) {
 
 }  // namespace
 
-Device::Device(const DeviceOptions& options)
+Device::Device(const DeviceOptions& options, const std::string& cache_dir)
     : options_(options),
       core_(backend::core(options.target)),
       memory_(std::make_shared<DeviceMemory>(memory_of_one_core(options.target))),
-      description_(std::string(core_.name) + ", 1 " + core_.core_version + " (simulated)"),
+      description_(std::string(core_.name) + ", 1 " + core_.core_version +
+                   (options.compile.lnc == 2 ? " of a logical core of 2" : "") + " (simulated)"),
       simulator_(core_, trusting(options.simulator)),
-      clock_(core_) {}
+      clock_(core_),
+      disk_(cache_dir.empty() || options.cache_bytes == 0
+                ? std::nullopt
+                : std::optional<DiskCache>(std::in_place, cache_dir, options.cache_bytes)),
+      graphs_(disk_ ? &*disk_ : nullptr) {}
 
 void Device::count_execution(double device_seconds, uint64_t cycles) {
   counters_.device_seconds += core_.launch_us * 1e-6 + device_seconds;
@@ -64,17 +72,47 @@ void Device::count_copy(uint64_t bytes) {
       core_.host_copy_us * 1e-6 + static_cast<double>(bytes) / core_.host_copy_bytes_per_ns * 1e-9;
 }
 
+// A Program that was kept for an equal node; nullopt if there is none that can be used.
+std::optional<CompiledCall> Device::from_disk(const GraphKey& key) {
+  const DiskCache::Found found = disk_->load(key);
+  if (!found.bytes) return std::nullopt;
+  try {
+    CompiledCall out{read_program(*found.bytes, "compile cache"), Native::engines};
+    validate(out.program, core_);
+    out.native = native_of(out.program);
+    return out;
+  } catch (const Error&) {  // ProgramError is one
+    disk_->discard(key);
+    return std::nullopt;
+  }
+}
+
 CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) {
   const auto start = std::chrono::steady_clock::now();
   CompileOptions compile = options_.compile;
+  std::string stream;
   if (is_random_op(node.op())) {
     compile.draw_seed = options_.simulator.seed;
-    compile.draw_key = fnv1a64(node.name());
+    stream = node.name();
+    compile.draw_key = fnv1a64(stream);
   }
-  CompiledCall compiled = compile_call(read_call(node), core_, compile);
+  std::optional<GraphKey> disk_key;
+  std::optional<CompiledCall> kept;
+  if (disk_) {
+    disk_key = node_key(node.op(), node.json(), stream, core_.generation, compile, compiler_version());
+    kept = from_disk(*disk_key);
+  }
+  const bool hit = kept.has_value();
+  CompiledCall compiled = hit ? std::move(*kept) : compile_call(read_call(node), core_, compile);
+  if (disk_ && !hit) {
+    std::string note;  // a cache that cannot be written costs time, no result
+    disk_->store(*disk_key, write_program(compiled.program), note);
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   counters_.compile_seconds += seconds.count();
-  return cache_.insert(key, std::move(compiled));
+  CacheEntry& entry = cache_.insert(key, std::move(compiled));
+  entry.from_disk = hit;
+  return entry;
 }
 
 Device::Support Device::supports(const plugin::NodeView& node) {
@@ -115,7 +153,7 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
     ++counters_.memory_hits;
   } else {
     entry->executed = true;
-    ++counters_.compiles;
+    ++(entry->from_disk ? counters_.disk_hits : counters_.compiles);
   }
   const Program& program = entry->compiled.program;
   if (first) {

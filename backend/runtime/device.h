@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/plugin.hpp"
+#include "backend/runtime/disk_cache.h"
+#include "backend/runtime/executable.h"
 #include "backend/runtime/memory.h"
 #include "backend/runtime/program_cache.h"
 #include "backend/simulator/timing/clock.h"
@@ -17,7 +20,7 @@
 namespace assay::backend {
 
 struct DeviceCounters {
-  uint64_t instructions = 0, nodes_executed = 0, compiles = 0, memory_hits = 0;
+  uint64_t instructions = 0, nodes_executed = 0, compiles = 0, memory_hits = 0, disk_hits = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;
   double compile_seconds = 0;
   // Simulated: Programs, their launches by the host and copies between host and device. Cycles are those of
@@ -28,7 +31,8 @@ struct DeviceCounters {
 
 class Device {
  public:
-  explicit Device(const DeviceOptions& options);
+  // `cache_dir`: the compile cache on disk, "" for none.
+  explicit Device(const DeviceOptions& options, const std::string& cache_dir = "");
 
   const CoreDescription& core() const { return core_; }
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
@@ -49,12 +53,21 @@ class Device {
   void execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
                std::span<const HbmBinding> outputs);
 
+  // The whole graph (catalogue JSON, parameters are inputs) as one Program, from memory or disk where it is
+  // there. Throws plugin::Failure{ASSAY_COMPILE_ERROR} that lists everything that is wrong, Error for what is
+  // no graph.
+  CompileResult compile_graph(std::string_view json);
+  // Runs it on bound memory; sizes are those of its metas. Throws plugin::Failure.
+  void execute(Executable& executable, std::span<const HbmBinding> inputs,
+               std::span<const HbmBinding> outputs);
+
   // Simulated time: one launch of a Program that takes so long on the device; a copy between host and device.
   void count_execution(double device_seconds, uint64_t cycles);
   void count_copy(uint64_t bytes);
 
  private:
   CacheEntry& compile(const plugin::NodeView& node, std::string_view key);
+  std::optional<CompiledCall> from_disk(const GraphKey& key);
 
   DeviceOptions options_;
   const CoreDescription& core_;
@@ -62,7 +75,9 @@ class Device {
   std::string description_;
   FunctionalSimulator simulator_;
   Clock clock_;
+  std::optional<DiskCache> disk_;
   ProgramCache cache_;
+  GraphCache graphs_;
   DeviceCounters counters_;
 };
 

@@ -315,8 +315,17 @@ TEST_F(Plugin, OptionsAndTargetsAreChecked) {
   EXPECT_THAT(message, HasSubstr("trn2"));
   EXPECT_EQ(create("", option("fast", "1")), nullptr);
   EXPECT_THAT(message, testing::AllOf(HasSubstr("fast"), HasSubstr("auto_cast")));
-  EXPECT_EQ(create("", option("lnc", "2")), nullptr);
+  EXPECT_EQ(create("", option("lnc", "3")), nullptr);
   EXPECT_EQ(code, ASSAY_INVALID_ARGUMENT);
+  EXPECT_EQ(create("trn1", option("lnc", "2")), nullptr);
+  EXPECT_THAT(message, HasSubstr("EARG001"));
+  assay_device* pair = create("trn2", option("lnc", "2"));
+  ASSERT_NE(pair, nullptr) << message;
+  assay_description d{};
+  d.struct_size = sizeof d;
+  ASSERT_EQ(take(api->describe(pair, &d)), "");
+  EXPECT_THAT(d.device, HasSubstr("logical core of 2"));
+  api->destroy(pair);
 }
 
 TEST_F(Plugin, TheContractIsValid) {

@@ -14,6 +14,7 @@ namespace assay::backend {
 
 struct CacheEntry {
   CompiledCall compiled;
+  bool from_disk = false;
   bool executed = false;  // a Program that only `supports` asked for does not count as compiled yet
   // Of one execution on the device, the host's launch not included; set when it is executed first.
   double device_seconds = 0;
