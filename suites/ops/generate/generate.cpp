@@ -296,7 +296,9 @@ class Generator {
       for (const DType dtype : dtypes_) {
         const bool computes = dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16 ||
                               dtype == DType::i64 || dtype == DType::i32 || dtype == main_dtype();
-        if (computes || dtypes_.size() <= 4) emit(base, {.dtype = dtype, .keyword = &keyword});
+        // A call without a dtype of its own is one case.
+        const bool own = has_case_dtype(base) || dtype == main_dtype();
+        if (own && (computes || dtypes_.size() <= 4)) emit(base, {.dtype = dtype, .keyword = &keyword});
       }
       // On a second call, whose shape is another, and with edge values: alpha = 0 with NaN.
       for (const CallForm& call : calls_) {
