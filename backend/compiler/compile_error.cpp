@@ -59,7 +59,10 @@ std::string to_string(const CompileError& error) {
     if (!error.source.empty()) out += (error.node.empty() ? "" : ", ") + error.source;
     out += ")";
   }
-  return out + (out.back() == ' ' ? "" : ": ") + error.message;
+  // Kernels and shape rules begin their sentences with the operator.
+  std::string_view message = error.message;
+  if (!error.op.empty() && message.starts_with(error.op + ": ")) message.remove_prefix(error.op.size() + 2);
+  return out + (out.back() == ' ' ? "" : ": ") + std::string(message);
 }
 
 CompileFailure::CompileFailure(std::vector<CompileError> errors)

@@ -16,9 +16,9 @@ namespace assay::backend {
 
 inline constexpr int64_t kTestHbm = int64_t{12} << 30;
 
-inline std::vector<Tensor> run_program(const Program& program, const std::vector<Tensor>& inputs,
-                                       const std::vector<TensorMeta>& results,
-                                       const SimulatorOptions& options = {}) {
+inline std::vector<Tensor> run_program(FunctionalSimulator& simulator, const Program& program,
+                                       const std::vector<Tensor>& inputs,
+                                       const std::vector<TensorMeta>& results) {
   std::vector<Tensor> copies, outputs;
   std::vector<HbmBinding> in, out;
   for (const Tensor& tensor : inputs) {
@@ -29,12 +29,20 @@ inline std::vector<Tensor> run_program(const Program& program, const std::vector
     outputs.emplace_back(meta.dtype, meta.shape);
     out.push_back({outputs.back().mutable_data(), outputs.back().bytes()});
   }
-  FunctionalSimulator(core(program.target), options).run(program, in, out);
+  simulator.run(program, in, out);
   return outputs;
+}
+
+inline std::vector<Tensor> run_program(const Program& program, const std::vector<Tensor>& inputs,
+                                       const std::vector<TensorMeta>& results,
+                                       const SimulatorOptions& options = {}) {
+  FunctionalSimulator simulator(core(program.target), options);
+  return run_program(simulator, program, inputs, results);
 }
 
 // Every node alone, as eager mode does. `inputs` are the graph's tensor inputs in their order.
 inline std::vector<Tensor> run_eagerly(const Graph& graph, const std::vector<Tensor>& inputs) {
+  FunctionalSimulator simulator(core(Generation::trn2));
   std::map<ValueId, Tensor> values;
   std::size_t next = 0;
   for (const GraphInput& input : graph.inputs) {
@@ -45,7 +53,7 @@ inline std::vector<Tensor> run_eagerly(const Graph& graph, const std::vector<Ten
     const Program program = compile_call(legal.call, core(Generation::trn2), {}).program;
     std::vector<Tensor> given;
     for (const ValueId id : legal.inputs) given.push_back(values.at(id));
-    const std::vector<Tensor> results = run_program(program, given, legal.call.outputs());
+    const std::vector<Tensor> results = run_program(simulator, program, given, legal.call.outputs());
     for (std::size_t k = 0; k < results.size(); ++k) values[legal.outputs[k]] = results[k];
   }
   std::vector<Tensor> out;

@@ -1,0 +1,55 @@
+// Every catalogue model as one Program: bits equal those of node-by-node execution, in program order and in a
+// random order among those that the semaphores allow.
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include "backend/compiler/run_graph_test.h"
+#include "core/io/model.h"
+
+namespace assay::backend {
+namespace {
+
+const std::string kModels = std::string(ASSAY_SOURCE_DIR) + "/sweeps/catalogue/models";
+
+class CompiledModels : public testing::TestWithParam<std::string> {};
+
+TEST_P(CompiledModels, EqualEagerBitForBit) {
+  const Model model = read_model(kModels + "/" + GetParam());
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : model.graph.inputs) {
+    if (input.value < 0) continue;
+    const std::string& name = model.graph.values[static_cast<std::size_t>(input.value)].name;
+    inputs.push_back(input.kind == InputKind::user
+                         ? materialise(model.inputs.at(input.target), "input:" + name, 0)
+                         : model.weights.at(input.target));
+  }
+  const std::vector<Tensor> want = run_eagerly(model.graph, inputs);
+  const CompiledGraph compiled = compile_graph(model.graph, core(Generation::trn2), {}, kTestHbm);
+  EXPECT_LT(compiled.statistics.pieces, compiled.statistics.nodes) << "blocks repeat";
+  EXPECT_LT(compiled.statistics.scratch_bytes, compiled.statistics.scratch_bytes_without_reuse);
+  for (const bool shuffle : {false, true}) {
+    SimulatorOptions options;
+    options.shuffle = shuffle;
+    options.shuffle_seed = 2026;
+    const std::vector<Tensor> got = run_program(compiled.program, inputs, compiled.outputs, options);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      EXPECT_TRUE(got[k].bitwise_equal(want[k])) << "output " << k << (shuffle ? ", shuffled" : "");
+    }
+  }
+}
+
+std::vector<std::string> files() {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(kModels))
+    out.push_back(entry.path().filename());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledModels, testing::ValuesIn(files()),
+                         [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
+
+}  // namespace
+}  // namespace assay::backend
