@@ -1,7 +1,9 @@
 // assay bench: how fast, against a peer on the same cores, in one run.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "cli/calibration.h"
 #include "cli/files.h"
@@ -9,6 +11,7 @@
 #include "cli/verb.h"
 #include "core/error.h"
 #include "harness/bench/bench.h"
+#include "harness/bench/compile_bench.h"
 #include "harness/worker/locate.h"
 #include "suites/ops/bench_ops.h"
 #include "sweeps/sources.h"
@@ -32,15 +35,39 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
-    } else if (name == "calibration") {
-      throw Error(ErrorCode::invalid_argument, "bench calibration times no cases: name it alone");
+    } else if (name == "calibration" || name == "compile") {
+      throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
       throw Error(ErrorCode::invalid_argument,
-                  "bench " + name + ": not in this version; there are: ops, models, calibration");
+                  "bench " + name + ": not in this version; there are: ops, models, compile, calibration");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
   return cases;
+}
+
+// Every operator and every model of the catalogue.
+int bench_compile_phases(const RunOptions& run, bool json) {
+  CompileBenchOptions options;
+  options.run = run;
+  if (run.compile_repeats > 0) options.repeats = run.compile_repeats;
+  std::vector<Case> cases = cases_of({"ops"});
+  for (Case& c : cases_of({"models"})) cases.push_back(std::move(c));
+  std::filesystem::create_directories(run.out);
+  const CompileBenchResult result = bench_compile(options, cases, [&](int repeat, const std::string& id) {
+    if (!run.quiet) std::fprintf(stderr, "%d/%d  %s\n", repeat + 1, options.repeats, id.c_str());
+  });
+  const std::string text = compile_bench_json(result), path = run.out + "/bench.json";
+  write_file(path, text);
+  if (json) {
+    std::fputs(text.c_str(), stdout);
+  } else {
+    std::printf("%s%s\n", compile_bench_text(result).c_str(), path.c_str());
+  }
+  int64_t timed = 0;
+  for (const CompileBenchRow& row : result.rows) timed += row.not_timed.empty() ? 1 : 0;
+  if (timed < static_cast<int64_t>(result.rows.size())) return kFailures;
+  return timed == 0 ? kNothingPassed : kOk;
 }
 
 int bench(const RunFlags& run_flags, const BenchFlags& flags) {
@@ -49,6 +76,7 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
   if (flags.what == std::vector<std::string>{"calibration"}) {
     return bench_calibration({flags.measurements, flags.json, options.run.out});
   }
+  if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);
   options.against = flags.against;
   options.blocks = flags.blocks;
   const bool quiet = options.run.quiet;
@@ -74,7 +102,7 @@ void register_bench(VerbTable& table) {
   table.add({"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
                auto run_flags = add_run_flags(command);
                auto flags = std::make_shared<BenchFlags>();
-               command.add_option("WHAT", flags->what, "ops, models, calibration")->required();
+               command.add_option("WHAT", flags->what, "ops, models, compile, calibration")->required();
                command.add_option("--against", flags->against,
                                   "peer backend, timed in turns on the same cores");
                command.add_option("--blocks", flags->blocks, "measurements of each backend")
@@ -82,7 +110,7 @@ void register_bench(VerbTable& table) {
                    ->capture_default_str();
                command.add_option("--measurements", flags->measurements,
                                   "calibration: a CSV of measurements instead of the shipped one");
-               command.add_flag("--json", flags->json, "calibration: print JSON");
+               command.add_flag("--json", flags->json, "calibration, compile: print JSON");
                return [run_flags, flags] { return bench(*run_flags, *flags); };
              }});
 }
