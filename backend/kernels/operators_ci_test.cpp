@@ -54,6 +54,7 @@ TEST(Operators, LongRows) {
       check("aten::_softmax.default", {x}, {self, last, {"half_to_float", false}});
       check("aten::_log_softmax.default", {x}, {self, last, {"half_to_float", false}});
       check("aten::cumsum.default", {x}, {self, last});
+      check("aten::cumprod.default", {drawn(dtype, shape, 0.98, 1.02)}, {self, last});
       check("aten::sum.dim_IntList", {x}, {self, ints("dim", {1})});
       check("aten::mean.dim", {x}, {self, ints("dim", {0}), {"keepdim", true}});
       check("aten::amax.default", {x}, {self, ints("dim", {1})});
@@ -72,6 +73,7 @@ TEST(Operators, LongRows) {
   }
   const Tensor i = index({3, 9001}, -1000000, 1000000);
   check("aten::cumsum.default", {i}, {tensor("self", 0), number("dim", 1)});
+  check("aten::cumprod.default", {i}, {tensor("self", 0), number("dim", 1)});
   check("aten::sum.dim_IntList", {i}, {tensor("self", 0), ints("dim", {})});
   check("aten::amax.default", {i}, {tensor("self", 0), ints("dim", {1})});
 }
@@ -194,6 +196,56 @@ TEST(Operators, Indexing) {
         {tensor("self", 0), {"indices", ValueListArg{{1}}}, tensor("values", 2)});
   check("aten::index_put.default", {real({12, 3}), index({40}, -12, 12), real({3})},
         {tensor("self", 0), {"indices", ValueListArg{{1}}}, tensor("values", 2), {"accumulate", true}});
+}
+
+TEST(Operators, MasksAsIndicesTakeOneValueOrBroadcastOnes) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i64, DType::boolean}) {
+    const auto table = [&](const Shape& shape) { return drawn(dtype, shape, 0, 2); };
+    const auto put = [&](const Shape& self, ValueListArg indices, const Shape& mask, const Shape& values,
+                         bool accumulate) {
+      check("aten::index_put.default", {table(self), drawn(DType::boolean, mask, 0, 2), table(values)},
+            {tensor("self", 0),
+             {"indices", std::move(indices)},
+             tensor("values", 2),
+             {"accumulate", accumulate}});
+    };
+    for (const bool accumulate : {false, true}) {
+      if (accumulate && dtype == DType::boolean) continue;
+      put({130, 37}, {{1}}, {130, 37}, {}, accumulate);
+      put({130, 37}, {{1}}, {130, 37}, {1}, accumulate);
+      put({5, 37}, {{1}}, {5}, {37}, accumulate);
+      put({5, 37}, {{1}}, {5}, {1, 37}, accumulate);
+      put({3, 4, 5}, {{-1, 1}}, {4}, {3, 1, 5}, accumulate);
+      put({3, 4, 5}, {{-1, 1}}, {4, 5}, {3, 1}, accumulate);
+    }
+  }
+  const auto one_each = [] {
+    run_call("aten::index_put.default",
+             {real({5}), Tensor::from_ints(DType::boolean, {5}, {1, 0, 1, 0, 1}), real({3})},
+             {tensor("self", 0), {"indices", ValueListArg{{1}}}, tensor("values", 2)});
+  };
+  EXPECT_THROW(one_each(), Unsupported);
+}
+
+TEST(Operators, SumsAndMeansByIndex) {
+  for (const char* reduce : {"sum", "mean"}) {
+    for (const bool include_self : {true, false}) {
+      const auto scattered = [&](const Tensor& self, const Tensor& at, const Tensor& src, int64_t dim) {
+        check("aten::scatter_reduce.two", {self, at, src},
+              {tensor("self", 0),
+               number("dim", dim),
+               tensor("index", 1),
+               tensor("src", 2),
+               {"reduce", std::string(reduce)},
+               {"include_self", include_self}});
+      };
+      scattered(real({5, 7}), index({9, 7}, 0, 5), real({9, 7}), 0);
+      scattered(real({3, 200}), index({3, 50}, 0, 200), real({4, 60}), 1);
+      scattered(real({}), index({}, 0, 1), real({}), 0);
+      if (std::string(reduce) == "sum")
+        scattered(index({40}, -9, 9), index({300}, 0, 40), index({300}, -1000000, 1000000), 0);
+    }
+  }
 }
 
 TEST(Operators, OutOfBoundsIndicesTrap) {

@@ -1,4 +1,4 @@
-// cumsum, topk, sort, argmax, argmin, max.dim, min.dim.
+// cumsum, cumprod, topk, sort, argmax, argmin, max.dim, min.dim.
 #include "backend/kernels/rows.h"
 
 namespace assay::backend {
@@ -17,7 +17,8 @@ Along along(const KernelContext& ctx, const View& in) {
   return {{normalise_dim(ctx.call.integer("dim"), in.rank(), ctx.call)}, in.shape.size() - 1};
 }
 
-void cumsum(KernelContext& ctx) {
+// Running sums or products of each row; what the pieces before give is carried into the next.
+void running(KernelContext& ctx, AluOp op) {
   const View in = ctx.input("self"), out = ctx.output();
   if (out.count() == 0) return;
   const Along a = along(ctx, in);
@@ -25,7 +26,7 @@ void cumsum(KernelContext& ctx) {
   const RowViews views{{with_last(in, a.dims), with_last(out, a.dims)}, {}, a.kept};
   for_each_row_tile(ctx, views, [&](const RowTile& tile) {
     const DType type = integers ? out.dtype : DType::f32;
-    const AccessPattern carry = per_row_tile(ctx, type, tile);  // sum of the pieces before
+    const AccessPattern carry = per_row_tile(ctx, type, tile);  // of the pieces before
     bool first = true;
     for (const Box& piece : tile.pieces()) {
       const ProgramBuilder::Mark mark = ctx.b.mark();
@@ -38,17 +39,20 @@ void cumsum(KernelContext& ctx) {
           convert_into(ctx, wide, x);
           x = wide;
         }
-        ctx.b.scan(sums, x, AluOp::add);
-        if (!first) ctx.b.tensor_tensor(sums, sums, along_row(carry, n), AluOp::add, Engine::gpsimd);
+        ctx.b.scan(sums, x, op);
+        if (!first) ctx.b.tensor_tensor(sums, sums, along_row(carry, n), op, Engine::gpsimd);
         ctx.b.tensor_copy(carry, sums.select(1, n - 1), Engine::gpsimd);
       } else {
         x = as_float(ctx, x);
-        const AccessPattern ones = ctx.b.sbuf(DType::f32, tile.partitions, {n});
-        ctx.b.memset(ones, 1.0f);
-        for (int64_t row = 0; row < tile.rows; ++row) {  // r_i = 1 * r_(i-1) + x_i
-          const ScalarOperand initial = first ? ScalarOperand(0.0f) : ScalarOperand(carry.slice(0, row, 1));
-          ctx.b.tensor_tensor_scan(sums.select(0, row), ones, x.select(0, row), initial, AluOp::multiply,
-                                   AluOp::add);
+        // Sums: r_i = 1 * r_(i-1) + x_i. Products: r_i = x_i * r_(i-1) + 0.
+        const bool sum = op == AluOp::add;
+        const AccessPattern neutral = ctx.b.sbuf(DType::f32, tile.partitions, {n});
+        ctx.b.memset(neutral, sum ? 1.0f : 0.0f);
+        for (int64_t row = 0; row < tile.rows; ++row) {
+          const ScalarOperand initial =
+              first ? ScalarOperand(sum ? 0.0f : 1.0f) : ScalarOperand(carry.slice(0, row, 1));
+          ctx.b.tensor_tensor_scan(sums.select(0, row), sum ? neutral : x.select(0, row),
+                                   sum ? x.select(0, row) : neutral, initial, AluOp::multiply, AluOp::add);
         }
         ctx.b.tensor_copy(carry, sums.select(1, n - 1));
       }
@@ -169,9 +173,11 @@ void arg_extreme(KernelContext& ctx, bool largest, bool with_value) {
 }  // namespace
 
 void register_scans(KernelTable& table) {
-  table.add("aten::cumsum.default", cumsum);
+  table.add("aten::cumsum.default", [](KernelContext& c) { running(c, AluOp::add); });
+  table.add("aten::cumprod.default", [](KernelContext& c) { running(c, AluOp::multiply); });
   table.add("aten::topk.default", topk);
   table.add("aten::sort.default", sort);
+  table.add("aten::sort.stable", sort);
   table.add("aten::argmax.default", [](KernelContext& c) { arg_extreme(c, true, false); });
   table.add("aten::argmin.default", [](KernelContext& c) { arg_extreme(c, false, false); });
   table.add("aten::max.dim", [](KernelContext& c) { arg_extreme(c, true, true); });

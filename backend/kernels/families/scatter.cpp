@@ -1,5 +1,5 @@
 // What writes into a copy of a tensor: slice_scatter, select_scatter, copy, constant_pad_nd, scatter,
-// scatter_add, index_put, masked_fill.
+// scatter_add, scatter_reduce, index_put, masked_fill.
 #include <algorithm>
 
 #include "backend/kernels/indirect.h"
@@ -77,42 +77,119 @@ void constant_pad(KernelContext& ctx) {
   copy(ctx, out, in);
 }
 
+void require_addable(const KernelContext& ctx, DType dtype) {
+  if (!is_float(dtype) || dtype == DType::f32) return;
+  ctx.unsupported(ASSAY_REASON_DTYPE, "DMA would round every addition to " + std::string(name_of(dtype)));
+}
+
+// target[..., index, ...] = src, or += src, along the argument dim.
+void scatter_to(KernelContext& ctx, const View& target, const View& index, View src, bool accumulate) {
+  if (target.rank() == 0) {
+    scatter(ctx, {src.reshaped({}), target, index.reshaped({}), 1, 1}, accumulate);
+    return;
+  }
+  const auto dim = static_cast<std::size_t>(normalise_dim(ctx.call.integer("dim"), target.rank(), ctx.call));
+  require_not_empty(ctx, target.shape[dim]);
+  View table = target;
+  table.shape = src.shape = index.shape;  // src may be larger: only index's part is read
+  table.strides[dim] = 0;
+  scatter(ctx, {src, table, index, target.strides[dim], target.shape[dim]}, accumulate);
+}
+
 // out = self with out[..., index, ...] = src along dim.
 void scatter_along(KernelContext& ctx, bool accumulate) {
   const View self = ctx.input("self"), index = ctx.input("index"), out = ctx.output();
   require_index_dtype(ctx, index, "index");
-  if (accumulate && is_float(out.dtype) && out.dtype != DType::f32) {
-    ctx.unsupported(ASSAY_REASON_DTYPE,
-                    "DMA would round every addition to " + std::string(name_of(out.dtype)));
-  }
+  if (accumulate) require_addable(ctx, out.dtype);
   copy(ctx, out, self);
   if (index.count() == 0) return;
-  View src = ctx.call.schema().find("value") != nullptr
+  scatter_to(ctx, out, index,
+             ctx.call.schema().find("value") != nullptr
                  ? number_view(ctx, ctx.call.scalar("value"), out.dtype, index.shape)
-                 : ctx.input("src");
-  if (out.rank() == 0) {
-    scatter(ctx, {src.reshaped({}), out, index.reshaped({}), 1, 1}, accumulate);
-    return;
+                 : ctx.input("src"),
+             accumulate);
+}
+
+// Sums and means of the sources of each destination. Without self, destinations start from 0.
+void scatter_reduce(KernelContext& ctx) {
+  const View self = ctx.input("self"), index = ctx.input("index"), out = ctx.output();
+  const std::string reduce = ctx.call.string("reduce");
+  const bool mean = reduce == "mean", include_self = ctx.call.boolean("include_self");
+  if (reduce != "sum" && !mean) {
+    ctx.unsupported(ASSAY_REASON_ARGUMENT, "reduce = " + reduce + ": DMA adds to memory, nothing else");
   }
-  const auto dim = static_cast<std::size_t>(normalise_dim(ctx.call.integer("dim"), out.rank(), ctx.call));
-  require_not_empty(ctx, out.shape[dim]);
-  View table = out;
-  table.shape = src.shape = index.shape;  // src may be larger: only index's part is read
-  table.strides[dim] = 0;
-  scatter(ctx, {src, table, index, out.strides[dim], out.shape[dim]}, accumulate);
+  if (mean && out.dtype != DType::f32) {
+    ctx.unsupported(ASSAY_REASON_DTYPE, "means of " + std::string(name_of(out.dtype)) + " by index");
+  }
+  require_index_dtype(ctx, index, "index");
+  require_addable(ctx, out.dtype);
+  copy(ctx, out, self);
+  if (index.count() == 0) return;
+  const auto number = [&](int64_t i, const Shape& shape) {
+    return number_view(ctx, {Scalar::Kind::integer, i, static_cast<double>(i)}, out.dtype, shape);
+  };
+  if (!include_self) scatter_to(ctx, out, index, number(0, index.shape), false);
+  scatter_to(ctx, out, index, ctx.input("src"), true);
+  if (!mean) return;
+  // Where there is no source, the count becomes 1.
+  const View count = contiguous_view(ctx.b.scratch("count", out.dtype, out.count()), out.dtype, out.shape);
+  copy(ctx, count, number(include_self ? 1 : 0, out.shape));
+  scatter_to(ctx, count, index, number(1, index.shape), true);
+  const View views[] = {out, count};
+  for_each_tile(ctx, views, kTileFree, [&](const Tile& tile) {
+    const AccessPattern sums = load(ctx, tile.hbm[0], tile.partitions, tile.free);
+    const AccessPattern counts = load(ctx, tile.hbm[1], tile.partitions, tile.free);
+    ctx.b.tensor_scalar(counts, counts, AluOp::max, 1.0f);
+    ctx.b.tensor_tensor(sums, sums, counts, AluOp::divide, Engine::vector);
+    ctx.b.dma_copy(tile.hbm[0], sums);
+  });
+}
+
+// Where a mask is the only index, its true elements take one value, or values that broadcast over them.
+// Values of their own need to know how many elements were true before: a size that depends on data.
+void masked_put(KernelContext& ctx, std::size_t first, const View& mask) {
+  const View self = ctx.input("self"), out = ctx.output();
+  const std::size_t masked = mask.shape.size();
+  View chosen = mask;
+  for (std::size_t d = first + masked; d < self.shape.size(); ++d) chosen = chosen.unsqueezed(chosen.rank());
+  View values = ctx.input("values");
+  const std::size_t after = self.shape.size() - first - masked;
+  if (values.shape.size() > after) {
+    // Right-aligned to [dims before, number of true elements, dims after].
+    const std::size_t number = values.shape.size() - after - 1;
+    if (values.shape[number] != 1) {
+      ctx.unsupported(ASSAY_REASON_DYNAMIC_SHAPE,
+                      "values: one for each true element of a mask; how many there are depends on data");
+    }
+    for (std::size_t d = 1; d < masked; ++d) values = values.unsqueezed(static_cast<int64_t>(number));
+  }
+  const bool accumulate = ctx.call.boolean("accumulate");
+  const Operand operands[] = {{self, {}}, {chosen, {}}, {values, {}}};
+  const DType domain = is_float(out.dtype) ? DType::f32 : out.dtype;
+  elementwise(ctx, out, operands, domain,
+              [&](std::span<const AccessPattern> in, const AccessPattern& result) {
+                const Engine engine = engine_for(out.dtype);
+                if (accumulate) ctx.b.tensor_tensor(in[2], in[0], in[2], AluOp::add, engine);
+                ctx.b.select(result, in[1], in[2], in[0], engine);
+              },
+              {.materialise = true, .as_it_is = 1});
 }
 
 void index_put(KernelContext& ctx) {
   const View self = ctx.input("self"), out = ctx.output();
-  const bool accumulate = ctx.call.boolean("accumulate");
-  if (accumulate && is_float(out.dtype) && out.dtype != DType::f32) {
-    ctx.unsupported(ASSAY_REASON_DTYPE,
-                    "DMA would round every addition to " + std::string(name_of(out.dtype)));
+  const std::vector<int> numbers = ctx.call.tensors("indices");
+  const auto given = std::find_if(numbers.begin(), numbers.end(), [](int number) { return number >= 0; });
+  const bool alone = given != numbers.end() && std::count_if(numbers.begin(), numbers.end(),
+                                                             [](int number) { return number >= 0; }) == 1;
+  if (alone && ctx.input(*given).dtype == DType::boolean) {
+    if (out.count() == 0) return;
+    return masked_put(ctx, static_cast<std::size_t>(given - numbers.begin()), ctx.input(*given));
   }
+  const bool accumulate = ctx.call.boolean("accumulate");
+  if (accumulate) require_addable(ctx, out.dtype);
   copy(ctx, out, self);
   if (out.count() == 0) return;
   // The shape that index.Tensor would give.
-  const std::vector<int> numbers = ctx.call.tensors("indices");
   Shape index_shape, rest;
   std::vector<std::size_t> dims;
   for (std::size_t d = 0; d < self.shape.size(); ++d) {
@@ -159,6 +236,7 @@ void register_scatter(KernelTable& table) {
   table.add("aten::scatter.src", [](KernelContext& c) { scatter_along(c, false); });
   table.add("aten::scatter.value", [](KernelContext& c) { scatter_along(c, false); });
   table.add("aten::scatter_add.default", [](KernelContext& c) { scatter_along(c, true); });
+  table.add("aten::scatter_reduce.two", scatter_reduce);
   table.add("aten::index_put.default", index_put);
   table.add("aten::masked_fill.Scalar", masked_fill);
   table.add("aten::masked_fill.Tensor", masked_fill);
