@@ -122,7 +122,7 @@ class GraphCompiler {
         hbm_bytes_(hbm_bytes),
         aliases_(graph),
         pieces_(core, options),
-        linker_(core),
+        linker_(core, options.fuse),
         tensor_(graph.values.size(), -1),
         in_pool_(graph.values.size(), false) {}
 
@@ -180,7 +180,7 @@ class GraphCompiler {
       for (std::size_t k = 0; k < legal.outputs.size(); ++k) {
         int32_t& tensor = tensor_of(legal.outputs[k]);
         if (tensor < 0) {
-          tensor = linker_.pool().take(bytes_of_meta(legal.call.outputs()[k]));
+          tensor = linker_.take(bytes_of_meta(legal.call.outputs()[k]));
           in_pool_[static_cast<std::size_t>(legal.outputs[k])] = true;
         }
         outputs.push_back(tensor);
@@ -194,7 +194,7 @@ class GraphCompiler {
   void release(ValueId base, int n) {
     if (!in_pool_[static_cast<std::size_t>(base)] || aliases_.last_use[static_cast<std::size_t>(base)] > n)
       return;
-    linker_.pool().give_back(tensor_of(base));
+    linker_.give_back(tensor_of(base));
     in_pool_[static_cast<std::size_t>(base)] = false;
   }
 
@@ -238,6 +238,8 @@ class GraphCompiler {
     if (!faults_.empty()) throw CompileFailure(std::move(faults_));
     CompileStatistics& s = out_.statistics;
     s.pieces = static_cast<int64_t>(pieces_.size());
+    s.kept_loads = linker_.residency().dropped_loads();
+    s.kept_stores = linker_.residency().dropped_stores();
     s.scratch_bytes = linker_.pool().held_bytes();
     s.scratch_bytes_without_reuse = linker_.pool().requested_bytes();
     const int64_t total = bound_bytes_ + linker_.program().scratch_bytes();
@@ -292,6 +294,8 @@ std::string CompiledGraph::diagnostics() const {
   std::string out = std::to_string(s.nodes) + " nodes: " + std::to_string(s.pieces) + " kernels written, " +
                     std::to_string(s.reinterpretations) + " nodes without instructions, " +
                     std::to_string(s.copies) + " copies of outputs\n";
+  out += std::to_string(s.kept_loads) + " loads and " + std::to_string(s.kept_stores) +
+         " stores saved by tiles that stay in SBUF\n";
   out += std::to_string(program.instructions.size()) + " instructions, " +
          std::to_string(program.semaphores) + " semaphores, " + std::to_string(program.peak_sbuf_bytes) +
          " bytes of SBUF a partition, " + std::to_string(program.peak_psum_banks) + " PSUM banks\n";

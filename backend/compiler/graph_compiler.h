@@ -6,6 +6,7 @@
 //              blocks are compiled once
 //   place      values in HBM: reinterpretations share bytes, what is no longer needed is reused (storage.h)
 //   link       pieces in the graph's order into one Program, going round in SBUF and PSUM (linker.h)
+//   fuse       what is still in SBUF is not loaded again, what nobody loads is not stored (residency.h)
 //   schedule   semaphores let engines and DMA queues run ahead (isa/synchronize.h)
 #pragma once
 
@@ -25,7 +26,8 @@ struct CompileStatistics {
   int64_t pieces = 0;             // distinct calls, each written once
   int64_t reinterpretations = 0;  // nodes without instructions since they share bytes
   int64_t copies = 0;             // of outputs that share bytes with an input or with another output
-  int64_t scratch_bytes = 0;      // HBM of intermediates
+  int64_t kept_loads = 0, kept_stores = 0;  // DMA that tiles in SBUF make unnecessary (residency.h)
+  int64_t scratch_bytes = 0;                // HBM of intermediates
   int64_t scratch_bytes_without_reuse = 0;
 };
 

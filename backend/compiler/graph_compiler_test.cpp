@@ -97,10 +97,13 @@ TEST(GraphCompilerTest, CompiledEqualsEagerBitForBitInAnyOrderThatSemaphoresAllo
     const Graph graph = b.build();
     const std::vector<Tensor> inputs = drawn_inputs(graph);
     const std::vector<Tensor> want = run_eagerly(graph, inputs);
-    const CompiledGraph c = compiled(graph);
-    EXPECT_EQ(c.statistics.nodes, static_cast<int64_t>(graph.nodes.size()));
-    EXPECT_EQ(find_race(c.program), std::nullopt);
-    for (const bool shuffle : {false, true}) {
+    for (const auto& [fuse, shuffle] : {std::pair{true, false}, {true, true}, {false, false}, {false, true}}) {
+      SCOPED_TRACE((fuse ? "fused " : "") + std::string(shuffle ? "shuffled" : ""));
+      CompileOptions compile;
+      compile.fuse = fuse;
+      const CompiledGraph c = compiled(graph, compile);
+      EXPECT_EQ(c.statistics.nodes, static_cast<int64_t>(graph.nodes.size()));
+      EXPECT_EQ(find_race(c.program), std::nullopt);
       SimulatorOptions options;
       options.shuffle = shuffle;
       options.shuffle_seed = 7;
@@ -128,6 +131,35 @@ TEST(GraphCompilerTest, BytesAndKernelsAreReused) {
   const CompiledGraph views = compiled(v.build());
   EXPECT_EQ(views.statistics.reinterpretations, 3);
   EXPECT_EQ(views.statistics.copies, 0);
+}
+
+// A chain of elementwise operators loads its argument once and stores its result once.
+TEST(GraphCompilerTest, ChainsStayInSbuf) {
+  GraphBuilder b("chain");
+  samples()[0].build(b);
+  const Graph graph = b.build();
+  const CompiledGraph c = compiled(graph);
+  EXPECT_EQ(c.statistics.kept_loads, 3 * 12 - 1);
+  EXPECT_EQ(c.statistics.kept_stores, 23);
+  int64_t dma = 0;
+  for (const Instruction& i : c.program.instructions) dma += is_dma(i.opcode);
+  EXPECT_EQ(dma, 2);
+
+  CompileOptions apart;
+  apart.fuse = false;
+  EXPECT_EQ(compiled(graph, apart).statistics.kept_loads, 0);
+}
+
+// Tensors of many tiles pass through SBUF again and again: a tile that was overwritten meanwhile is loaded.
+TEST(GraphCompilerTest, LargeTensorsAreLoadedAgain) {
+  GraphBuilder b("large");
+  ValueId x = b.input("x", DType::f32, {1024, 1024});
+  for (int i = 0; i < 4; ++i) x = add(b, exp_of(b, x), b.call("aten::neg.default", {{"self", ValueArg{x}}}));
+  b.output(b.call("aten::tanh.default", {{"self", ValueArg{x}}}));
+  const Graph graph = b.build();
+  const CompiledGraph c = compiled(graph);
+  const std::vector<Tensor> inputs = drawn_inputs(graph);
+  EXPECT_TRUE(run_program(c.program, inputs, c.outputs)[0].bitwise_equal(run_eagerly(graph, inputs)[0]));
 }
 
 TEST(GraphCompilerTest, InstructionsKnowTheirNodeAndItsSource) {

@@ -20,8 +20,14 @@ int64_t next_place(int64_t& top, int64_t size, int64_t capacity) {
 
 }  // namespace
 
-Linker::Linker(const CoreDescription& core) : core_(core), pool_(program_) {
+Linker::Linker(const CoreDescription& core, bool fuse)
+    : core_(core), pool_(program_), residency_(program_), fuse_(fuse) {
   program_.target = core.generation;
+}
+
+void Linker::give_back(int32_t tensor) {
+  if (fuse_) residency_.retire(tensor);
+  pool_.give_back(tensor);
 }
 
 int32_t Linker::input(std::string name, DType dtype, int64_t elements) {
@@ -96,6 +102,7 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
   program_.peak_psum_banks = std::max(program_.peak_psum_banks, psum_top_);
 
   program_.nodes.emplace_back(name);
+  const std::size_t first_instruction = program_.instructions.size();
   const auto first_operand = static_cast<uint32_t>(program_.operands.size());
   const auto first_integer = static_cast<uint32_t>(program_.integers.size());
   for (AccessPattern a : piece.operands) {
@@ -115,10 +122,12 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
     if (is_dma(i.opcode)) i.queue = queue_of(i);
     program_.instructions.push_back(i);
   }
-  for (const int32_t tensor : borrowed) pool_.give_back(tensor);
+  if (fuse_) residency_.scan(first_instruction);
+  for (const int32_t tensor : borrowed) give_back(tensor);
 }
 
 Program Linker::finish() {
+  if (fuse_) residency_.remove_dropped();
   synchronize(program_);
   validate(program_, core_);
   return std::move(program_);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/compiler/residency.h"
 #include "backend/compiler/storage.h"
 #include "backend/isa/program.h"
 
@@ -15,11 +16,16 @@ namespace assay::backend {
 
 class Linker {
  public:
-  explicit Linker(const CoreDescription& core);
+  // `fuse`: tiles that are still in SBUF are not loaded again (residency.h).
+  Linker(const CoreDescription& core, bool fuse);
 
   int32_t input(std::string name, DType dtype, int64_t elements);
   int32_t output(std::string name, DType dtype, int64_t elements);
-  HbmPool& pool() { return pool_; }
+  // Scratch of the graph: given back when no later piece reads it.
+  int32_t take(int64_t bytes) { return pool_.take(bytes); }
+  void give_back(int32_t tensor);
+  const HbmPool& pool() const { return pool_; }
+  const Residency& residency() const { return residency_; }
 
   // Appends a piece (semaphores not needed): its inputs and outputs become the given tensors of this Program,
   // its scratch is taken from the pool and given back, equal constants are stored once. Pieces go round in
@@ -39,6 +45,8 @@ class Linker {
   const CoreDescription& core_;
   Program program_;
   HbmPool pool_;
+  Residency residency_;
+  bool fuse_;
   std::map<std::string, int32_t, std::less<>> constants_;  // by content
   int64_t sbuf_top_ = 0, psum_top_ = 0;
   std::array<int, kEngines> transfers_{};  // that each engine has triggered

@@ -45,6 +45,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
          o.compile.lnc = s.value == "2" ? 2 : 1;
          if (o.compile.lnc == 2 && o.target == Generation::trn1) refuse(s, "1: trn1 has no other [EARG001]");
        }},
+      {"fuse", [](DeviceOptions& o, const Setting& s) { o.compile.fuse = flag(s); }},
       {"cache_mib",
        [](DeviceOptions& o, const Setting& s) { o.cache_bytes = number(s, uint64_t{1} << 24) << 20; }},
       {"auto_cast",

@@ -23,6 +23,8 @@ struct CompileOptions {
   // Physical cores that make a logical one (NEURON_LOGICAL_NC_CONFIG). A declaration: Programs are written
   // for, and timed on, one physical core whatever it is.
   int lnc = 1;
+  // Compile mode: tiles that are still in SBUF are not loaded again (residency.h).
+  bool fuse = true;
   bool operator==(const CompileOptions&) const = default;
 };
 

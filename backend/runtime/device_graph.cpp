@@ -9,14 +9,20 @@ namespace assay::backend {
 
 CompileResult Device::compile_graph(std::string_view json) {
   const auto start = std::chrono::steady_clock::now();
-  const Graph graph = graph_from_json(json, "compiled graph");
-  CompileOptions options = options_.compile;
-  options.draw_seed = options_.simulator.seed;
   CompileResult out;
-  try {
-    out = graphs_.get(graph, core_, options, static_cast<int64_t>(memory_->capacity()));
-  } catch (const CompileFailure& failure) {
-    throw plugin::Failure(ASSAY_COMPILE_ERROR, failure.what(), failure.reason());
+  out.executable = graphs_.find(json);
+  if (out.executable) {
+    out.hit = CacheHit::memory;
+  } else {
+    const Graph graph = graph_from_json(json, "compiled graph");
+    CompileOptions options = options_.compile;
+    options.draw_seed = options_.simulator.seed;
+    try {
+      out = graphs_.get(graph, core_, options, static_cast<int64_t>(memory_->capacity()));
+    } catch (const CompileFailure& failure) {
+      throw plugin::Failure(ASSAY_COMPILE_ERROR, failure.what(), failure.reason());
+    }
+    graphs_.remember(json, out.executable);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   counters_.compile_seconds += seconds.count();

@@ -11,11 +11,11 @@ namespace assay::backend {
 namespace {
 
 // Lines before the Program: statistics, then one source link a node of the Program.
-constexpr std::size_t kStatistics = 6;
+constexpr std::size_t kStatistics = 8;
 
 std::array<int64_t*, kStatistics> fields(CompileStatistics& s) {
-  return {&s.nodes,  &s.pieces,        &s.reinterpretations,
-          &s.copies, &s.scratch_bytes, &s.scratch_bytes_without_reuse};
+  return {&s.nodes,      &s.pieces,      &s.reinterpretations, &s.copies,
+          &s.kept_loads, &s.kept_stores, &s.scratch_bytes,     &s.scratch_bytes_without_reuse};
 }
 
 std::string_view line(std::string_view& rest, const std::string& origin) {
@@ -99,6 +99,21 @@ std::string GraphCache::reason(const GraphKey& key, const std::string& on_disk) 
     if (nearest == nullptr || distance(now, earlier) < distance(now, *nearest)) nearest = &earlier;
   }
   return std::string(reason_of_miss(now, *nearest));
+}
+
+std::shared_ptr<Executable> GraphCache::find(std::string_view text) const {
+  const auto it = texts_.find(text);
+  return it == texts_.end() ? nullptr : it->second.lock();
+}
+
+void GraphCache::remember(std::string_view text, const std::shared_ptr<Executable>& executable) {
+  constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+  text_bytes_ += text.size();
+  if (text_bytes_ > kMaxBytes) {
+    texts_.clear();
+    text_bytes_ = text.size();
+  }
+  texts_.insert_or_assign(std::string(text), executable);
 }
 
 // A worker may see thousands of models; what is no longer kept is on disk, if anywhere.

@@ -44,6 +44,11 @@ class GraphCache {
   CompileResult get(const Graph& graph, const CoreDescription& core, const CompileOptions& options,
                     int64_t hbm_bytes);
 
+  // What get() gave for the graph of this very text, as long as it is kept; nullptr if there is none. Spares
+  // reading the graph again. For one device: core and options are not compared.
+  std::shared_ptr<Executable> find(std::string_view text) const;
+  void remember(std::string_view text, const std::shared_ptr<Executable>& executable);
+
  private:
   std::string reason(const GraphKey& key, const std::string& on_disk) const;
   void keep(std::string whole_key, std::shared_ptr<Executable> executable);
@@ -52,6 +57,8 @@ class GraphCache {
   std::map<std::string, std::shared_ptr<Executable>> known_;  // by whole key
   std::deque<std::string> kept_;                              // keys of known_, oldest first
   std::size_t kept_bytes_ = 0;
+  std::map<std::string, std::weak_ptr<Executable>, std::less<>> texts_;
+  std::size_t text_bytes_ = 0;
   std::map<std::string, std::vector<SectionHashes>, std::less<>> seen_;  // by structure
 };
 
