@@ -9,6 +9,7 @@
 #include "harness/run/run.h"
 #include "reports/html.h"
 #include "reports/run_folder.h"
+#include "reports/selftest.h"
 
 namespace assay::cli {
 namespace {
@@ -29,7 +30,9 @@ int execute(const RunOptions& options, std::vector<Case> cases) {
   if (!summary.write_failed) {
     try {
       const std::string page = summary.out + "/report.html";
-      write_file(page, reports::html({reports::load_run_folder(summary.out)}));
+      const reports::RunFolder folder = reports::load_run_folder(summary.out);
+      write_file(page, reports::html({folder}));
+      std::printf("%s", reports::to_text(reports::selftest_of(folder.records)).c_str());
       if (!options.quiet) std::printf("report: %s\n", page.c_str());
     } catch (const Error& error) {
       std::fprintf(stderr, "assay: %s\n", error.what());

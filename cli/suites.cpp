@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "harness/mutant/mutant.h"
 #include "suites/attention/attention_suite.h"
 #include "suites/gla/gla_suite.h"
 #include "suites/muon/muon_suite.h"
 #include "suites/ops/ops_suite.h"
+#include "suites/selftest/selftest_suite.h"
 
 namespace assay::cli {
 
@@ -17,6 +19,11 @@ const std::vector<std::unique_ptr<Suite>>& all_suites() {
     made.push_back(suites::make_attention_suite());
     made.push_back(suites::make_gla_suite());
     made.push_back(suites::make_muon_suite());
+    std::vector<const Suite*> sources;
+    for (const auto& suite : made) sources.push_back(suite.get());
+    std::vector<suites::Defect> defects;
+    for (const Mutant& mutant : all_mutants()) defects.push_back({mutant.name, mutant.applies});
+    made.push_back(suites::make_selftest_suite(std::move(sources), std::move(defects)));
     return made;
   }();
   return suites;
@@ -33,6 +40,8 @@ std::vector<Case> suite_cases(const std::vector<std::string>& names, uint64_t se
   }
   std::vector<Case> cases;
   for (const auto& suite : all_suites()) {
+    // selftest is about Assay, not about a backend: it runs where it is asked for.
+    if (names.empty() && suite->name() == "selftest") continue;
     if (!names.empty() && std::find(names.begin(), names.end(), suite->name()) == names.end()) continue;
     suite->make_cases(seed, [&](Case c) { cases.push_back(std::move(c)); });
   }

@@ -48,6 +48,9 @@ struct Case {
 
   Checks checks;
   std::string mutant;  // defect that the worker plants, "" for none
+  // Suite `selftest`: cases of one operator in which the defect is planted, in this order, until one of them
+  // shows it. The record is about all of them; `graph` is the first one's.
+  std::vector<std::shared_ptr<const Case>> trials;
   int world_size = 1;
   int steps = 1;
   std::vector<std::pair<int, std::string>> carry;  // user output number -> user input name of the next step

@@ -37,6 +37,7 @@ struct RunResult {
   std::vector<Tensor> outputs;     // free pass, parallel to graph.outputs (undefined for constants)
   std::optional<bool> repeatable;  // a second execution gave equal bits; nullopt: not tried
   std::string guard_violation;     // "" or what was overwritten: an input, a guard band
+  std::optional<bool> mutant_changed;  // a planted defect changed at least one bit; nullopt: none was planted
   std::vector<Fallback> fallbacks;
   std::optional<Residency> residency;
   Phases phases;

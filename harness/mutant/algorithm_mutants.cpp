@@ -17,9 +17,12 @@ std::vector<float> floats(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-void store(std::vector<Tensor>& outputs, std::size_t i, const std::vector<float>& values) {
+void store(const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
+           const std::vector<float>& values) {
   const std::vector<double> wide(values.begin(), values.end());
-  outputs[i] = Tensor::from_doubles(outputs[i].dtype(), outputs[i].shape(), wide);
+  std::vector<Tensor> wrong = outputs;
+  wrong[0] = Tensor::from_doubles(outputs[0].dtype(), outputs[0].shape(), wide);
+  adopt(call, inputs, outputs, wrong);
 }
 
 bool is_plain_product(const OpCall& call) {
@@ -61,7 +64,7 @@ void bf16_product(const OpCall& call, const std::vector<Tensor>& inputs, std::ve
     const auto alpha = static_cast<float>(call.scalar("alpha").as_double());
     for (std::size_t i = 0; i < c.size(); ++i) c[i] = bf16(alpha * c[i] + static_cast<float>(rest[i]));
   }
-  store(outputs, 0, c);
+  store(call, inputs, outputs, c);
 }
 
 struct LayerNorm {
@@ -126,7 +129,7 @@ void softmax_without_max(const OpCall& call, const std::vector<Tensor>& inputs,
       for (int64_t i = 0; i < length; ++i) x[static_cast<std::size_t>(base + i * inner + j)] /= sum;
     }
   }
-  store(outputs, 0, x);
+  store(call, inputs, outputs, x);
 }
 
 double other_gelu(const std::string& approximate, double x) {
@@ -143,15 +146,16 @@ void add_algorithm_mutants(std::vector<Mutant>& table) {
   table.push_back({"one_pass_variance", "the variance is mean(x^2) - mean(x)^2 in fp32", is_layer_norm,
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      const LayerNorm norm(call, inputs);
-                     store(outputs, 0, norm.apply([&](float mean, float squares, float) {
+                     store(call, inputs, outputs, norm.apply([&](float mean, float squares, float) {
                        return 1 / std::sqrt(std::max(squares - mean * mean, 0.0F) + norm.eps);
                      }));
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::last_bits});
   table.push_back({"epsilon_outside_the_root", "the variance's root is taken before eps is added",
                    is_layer_norm,
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      const LayerNorm norm(call, inputs);
-                     store(outputs, 0, norm.apply([&](float, float, float variance) {
+                     store(call, inputs, outputs, norm.apply([&](float, float, float variance) {
                        return 1 / (std::sqrt(variance) + norm.eps);
                      }));
                    }});
@@ -159,7 +163,7 @@ void add_algorithm_mutants(std::vector<Mutant>& table) {
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      const LayerNorm norm(call, inputs);
                      const auto n = static_cast<float>(norm.length);
-                     store(outputs, 0, norm.apply([&](float, float, float variance) {
+                     store(call, inputs, outputs, norm.apply([&](float, float, float variance) {
                        return 1 / std::sqrt(variance * n / (n - 1) + norm.eps);
                      }));
                    }});
@@ -172,7 +176,9 @@ void add_algorithm_mutants(std::vector<Mutant>& table) {
          std::vector<double> values = inputs[0].to_doubles();
          const std::string approximate = call.string("approximate");
          for (double& v : values) v = other_gelu(approximate, v);
-         outputs[0] = Tensor::from_doubles(outputs[0].dtype(), outputs[0].shape(), values);
+         std::vector<Tensor> wrong = outputs;
+         wrong[0] = Tensor::from_doubles(outputs[0].dtype(), outputs[0].shape(), values);
+         adopt(call, inputs, outputs, wrong);
        }});
   table.push_back({"coarse_function", "the function is a table with a relative error of 2^-10",
                    [](const OpCall& call) {
@@ -187,7 +193,8 @@ void add_algorithm_mutants(std::vector<Mutant>& table) {
                        for (std::size_t i = 0; i < values.size(); ++i)
                          values[i] *= 1 + (i % 2 == 0 ? 1 : -1) * 0x1p-10;
                      });
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::last_bits});
 }
 
 }  // namespace assay

@@ -75,14 +75,16 @@ void add_element_mutants(std::vector<Mutant>& table) {
                        std::fill(bytes.data.begin(), bytes.data.end(), std::byte{0xc7});
                        output = bytes.tensor();
                      }
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::none, true});
   table.push_back({"all_zeros", "every element is 0",
                    [](const OpCall& call) { return !call.outputs().empty() && elements(call) >= 1; },
                    [](const OpCall&, const std::vector<Tensor>&, std::vector<Tensor>& outputs) {
                      for (Tensor& output : outputs) {
                        if (output.defined()) output = Tensor(output.dtype(), output.shape());
                      }
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::none, true});
   table.push_back({"one_element_scaled", "one element is 3 % too large", many_floats,
                    [](const OpCall&, const std::vector<Tensor>&, std::vector<Tensor>& outputs) {
                      edit_floats(outputs, [](std::vector<double>& v) { v[largest(v)] *= 1.03; });

@@ -1,10 +1,13 @@
 #include "harness/mutant/mutant.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/opset/shapes.h"
 #include "harness/mutant/families.h"
 #include "reference/evaluate.h"
 
@@ -28,6 +31,10 @@ std::vector<Mutant> make_table() {
   add_operand_mutants(table);
   add_algorithm_mutants(table);
   add_value_mutants(table);
+  add_argument_mutants(table);
+  add_execution_mutants(table);
+  add_family_mutants(table);
+  add_integer_mutants(table);
   std::sort(table.begin(), table.end(), [](const Mutant& a, const Mutant& b) { return a.name < b.name; });
   return table;
 }
@@ -54,9 +61,27 @@ bool plant_mutant(std::string_view name, const OpCall& call, const std::vector<T
     for (const Mutant& known : all_mutants()) names += (names.empty() ? "" : ", ") + known.name;
     throw Error(ErrorCode::invalid_argument, fmt::format("no mutant \"{}\"; there are {}", name, names));
   }
-  if (!mutant->applies(call)) return false;
-  mutant->plant(call, inputs, outputs);
-  return true;
+  if (mutant->effect != Effect::result) return false;
+  std::vector<Tensor> given = inputs;
+  const std::vector<Tensor> before;
+  Execution execution{call, given, outputs, before, 0};
+  return plant_mutant(*mutant, execution);
+}
+
+bool plant_mutant(const Mutant& mutant, Execution& execution) {
+  if (!mutant.applies(execution.call)) return false;
+  try {
+    if (mutant.effect == Effect::result) {
+      mutant.plant(execution.call, execution.inputs, execution.outputs);
+    } else if (mutant.disturb) {
+      mutant.disturb(execution);
+    }
+    return true;
+  } catch (const Error& error) {
+    // A changed argument or index may be one that the operator refuses: no kernel computes that.
+    if (error.code() == ErrorCode::internal) throw;
+    return false;
+  }
 }
 
 bool is_one_of(const OpCall& call, std::initializer_list<std::string_view> names) {
@@ -95,6 +120,54 @@ std::vector<Tensor> recompute(const OpCall& call, const std::vector<Tensor>& inp
   std::vector<Tensor> outputs;
   for (const reference::Wide& output : evaluate_wide(call, inputs)) outputs.push_back(output.rounded());
   return outputs;
+}
+
+std::vector<Tensor> recompute_with(const OpCall& call, const std::vector<Tensor>& inputs,
+                                   const std::string& argument, const Argument& value) {
+  std::vector<NamedArgument> arguments = call.arguments();
+  for (NamedArgument& given : arguments) {
+    if (given.name == argument) given.value = value;
+  }
+  // The shape rules say what the wrong call returns: kernels trust the shapes that they are given.
+  const auto results = infer(OpCall(call.op(), call.inputs(), arguments));
+  if (!results || *results != call.outputs()) return {};
+  return recompute(OpCall(call.op(), call.inputs(), arguments, *results), inputs);
+}
+
+Tensor* input_of(const OpCall& call, std::vector<Tensor>& inputs, std::string_view argument) {
+  if (call.schema().find(argument) == nullptr || call.is_none(argument)) return nullptr;
+  if (call.schema().find(argument)->type.base != BaseType::tensor ||
+      call.schema().find(argument)->type.list) {
+    return nullptr;
+  }
+  const auto number = call.tensor_opt(argument);
+  return number ? &inputs.at(static_cast<std::size_t>(*number)) : nullptr;
+}
+
+void adopt(const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
+           const std::vector<Tensor>& wrong) {
+  if (wrong.empty()) return;
+  const std::vector<Tensor> right = recompute(call, inputs);
+  for (std::size_t k = 0; k < outputs.size() && k < wrong.size() && k < right.size(); ++k) {
+    const auto comparable = [&](const Tensor& other) {
+      return other.dtype() == outputs[k].dtype() && other.shape() == outputs[k].shape();
+    };
+    if (!outputs[k].defined() || !comparable(wrong[k]) || !comparable(right[k])) continue;
+    const Tensor a = wrong[k].contiguous(), b = right[k].contiguous(), mine = outputs[k].contiguous();
+    std::vector<std::byte> bytes(mine.bytes());
+    if (bytes.empty()) continue;
+    std::memcpy(bytes.data(), mine.data(), bytes.size());
+    const std::size_t size = size_of(mine.dtype());
+    // Which NaN it is says nothing.
+    const bool floats = is_float(mine.dtype());
+    const std::vector<double> x = floats ? a.to_doubles() : std::vector<double>();
+    const std::vector<double> y = floats ? b.to_doubles() : std::vector<double>();
+    for (std::size_t i = 0; i < bytes.size(); i += size) {
+      if (floats && std::isnan(x[i / size]) && std::isnan(y[i / size])) continue;
+      if (std::memcmp(a.data() + i, b.data() + i, size) != 0) std::memcpy(&bytes[i], a.data() + i, size);
+    }
+    outputs[k] = Tensor::from_bytes(mine.dtype(), mine.shape(), bytes.data(), bytes.size());
+  }
 }
 
 std::vector<double> exact_values(const OpCall& call, const std::vector<Tensor>& inputs) {

@@ -38,7 +38,7 @@ void with_narrow_factors(const OpCall& call, const std::vector<Tensor>& inputs, 
     Tensor& factor = changed[static_cast<std::size_t>(call.tensor(name))];
     factor = narrowed(factor, format);
   }
-  outputs = recompute(call, changed);
+  adopt(call, inputs, outputs, recompute(call, changed));
 }
 
 // The addend of a matrix product or a normalisation: nullopt if there is none.
@@ -60,11 +60,13 @@ void add_operand_mutants(std::vector<Mutant>& table) {
   table.push_back({"tf32_operands", "fp32 factors are read with 11 bits", f32_product,
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      with_narrow_factors(call, inputs, outputs, tf32());
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::operands});
   table.push_back({"bf16_operands", "fp32 factors are read as bf16", f32_product,
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      with_narrow_factors(call, inputs, outputs, float_format(DType::bf16));
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::operands});
   table.push_back({"last_k_dropped", "the last term of every dot product is left out",
                    [](const OpCall& call) {
                      return first_output_is_float(call) &&
@@ -78,7 +80,7 @@ void add_operand_mutants(std::vector<Mutant>& table) {
                      const auto k = static_cast<std::size_t>(factor.shape().back());
                      for (std::size_t i = k - 1; i < values.size(); i += k) values[i] = 0;
                      factor = Tensor::from_doubles(factor.dtype(), factor.shape(), values);
-                     outputs = recompute(call, changed);
+                     adopt(call, inputs, outputs, recompute(call, changed));
                    }});
   table.push_back(
       {"bias_dropped", "the addend (beta C, bias) is not added",
@@ -87,7 +89,7 @@ void add_operand_mutants(std::vector<Mutant>& table) {
          std::vector<Tensor> changed = inputs;
          Tensor& bias = changed[static_cast<std::size_t>(*bias_of(call))];
          bias = Tensor(bias.dtype(), bias.shape());
-         outputs = recompute(call, changed);
+         adopt(call, inputs, outputs, recompute(call, changed));
        }});
   table.push_back({"second_operand_ignored", "a binary operation returns its first operand",
                    [](const OpCall& call) {
@@ -105,7 +107,7 @@ void add_operand_mutants(std::vector<Mutant>& table) {
                             call.input(1) == call.input(2);
                    },
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
-                     outputs = recompute(call, {inputs[0], inputs[2], inputs[1]});
+                     adopt(call, inputs, outputs, recompute(call, {inputs[0], inputs[2], inputs[1]}));
                    }});
 }
 

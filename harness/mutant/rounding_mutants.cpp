@@ -34,7 +34,9 @@ void store_with(const OpCall& call, const std::vector<Tensor>& inputs, std::vect
   std::vector<double> values = exact_values(call, inputs);
   const FloatFormat& format = float_format(outputs[0].dtype());
   for (double& v : values) v = round(format, v);
-  outputs[0] = Tensor::from_doubles(outputs[0].dtype(), outputs[0].shape(), values);
+  std::vector<Tensor> wrong = outputs;
+  wrong[0] = Tensor::from_doubles(outputs[0].dtype(), outputs[0].shape(), values);
+  adopt(call, inputs, outputs, wrong);
 }
 
 }  // namespace
@@ -43,12 +45,14 @@ void add_rounding_mutants(std::vector<Mutant>& table) {
   table.push_back({"truncated_result", "the result is cut off instead of rounded to nearest", rounds,
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      store_with(call, inputs, outputs, towards_zero);
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::last_bits});
   table.push_back({"ties_away_from_zero", "ties are rounded away from zero instead of to even",
                    [](const OpCall& call) { return rounds(call) && call.output(0).dtype != DType::f32; },
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
                      store_with(call, inputs, outputs, ties_away);
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::tie_break});
   table.push_back({"rounded_twice", "the result is rounded to two more bits first, then to its dtype",
                    [](const OpCall& call) { return rounds(call) && call.output(0).dtype != DType::f32; },
                    [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
@@ -57,7 +61,8 @@ void add_rounding_mutants(std::vector<Mutant>& table) {
                        wider.precision += 2;
                        return round_to(format, round_to(wider, v));
                      });
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::tie_break});
   table.push_back({"stored_in_bf16", "the result passes through bf16 before it is stored in its dtype",
                    [](const OpCall& call) { return rounds(call) && call.output(0).dtype == DType::f32; },
                    [](const OpCall&, const std::vector<Tensor>&, std::vector<Tensor>& outputs) {
@@ -66,12 +71,14 @@ void add_rounding_mutants(std::vector<Mutant>& table) {
                      });
                    }});
   table.push_back({"subnormals_flushed", "subnormal results become 0 though the Contract does not say so",
-                   rounds, [](const OpCall&, const std::vector<Tensor>&, std::vector<Tensor>& outputs) {
+                   rounds,
+                   [](const OpCall&, const std::vector<Tensor>&, std::vector<Tensor>& outputs) {
                      const double smallest = float_format(outputs[0].dtype()).smallest_normal();
                      edit_floats(outputs, [smallest](std::vector<double>& values) {
                        for (double& v : values) v = std::fabs(v) < smallest ? std::copysign(0.0, v) : v;
                      });
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::subnormals});
   table.push_back(
       {"wrong_dtype", "the output is returned in another float dtype",
        [](const OpCall& call) { return first_output_is_float(call) && call.output(0).dtype != DType::f64; },

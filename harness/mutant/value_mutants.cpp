@@ -68,7 +68,7 @@ void scatter_last(const OpCall& call, const std::vector<Tensor>& inputs, std::ve
   }
   std::vector<Tensor> changed = inputs;
   changed[at("src")] = Tensor::from_doubles(source.dtype(), source.shape(), values);
-  outputs = recompute(call, changed);
+  adopt(call, inputs, outputs, recompute(call, changed));
 }
 
 // Windows that reach into the padding see zeros there.
@@ -117,7 +117,7 @@ void add_value_mutants(std::vector<Mutant>& table) {
                        for (double& v : values) v = std::isnan(v) ? -kInfinity : v;
                        input = Tensor::from_doubles(input.dtype(), input.shape(), values);
                      }
-                     outputs = recompute(call, changed);
+                     adopt(call, inputs, outputs, recompute(call, changed));
                    }});
   table.push_back({"infinity_saturates", "infinite results are stored as the largest finite number", floats,
                    [](const OpCall&, const std::vector<Tensor>&, std::vector<Tensor>& outputs) {
@@ -131,7 +131,8 @@ void add_value_mutants(std::vector<Mutant>& table) {
                      edit_floats(outputs, [](std::vector<double>& values) {
                        for (double& v : values) v = v == 0 ? 0.0 : v;
                      });
-                   }});
+                   },
+                   Effect::result, nullptr, Allowance::zero_sign});
   table.push_back({"integers_through_fp32", "integers pass through fp32 and lose what is beyond 24 bits",
                    [](const OpCall& call) {
                      return !call.outputs().empty() &&
@@ -153,7 +154,7 @@ void add_value_mutants(std::vector<Mutant>& table) {
                      std::vector<Tensor> changed = inputs;
                      Tensor& self = changed[static_cast<std::size_t>(call.tensor("self"))];
                      self = nudged(self, is_one_of(call, {"aten::le"}));
-                     outputs = recompute(call, changed);
+                     adopt(call, inputs, outputs, recompute(call, changed));
                    }});
   table.push_back({"index_off_by_one", "the first returned index is one too small or too large",
                    has_index_output,

@@ -76,6 +76,9 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
       {"refused", "bad input was refused with a message that names what is wrong"},
       {"no_error", "bad input was accepted"},
       {"known_failure", "a waiver covers the failure"},
+      {"mutant_not_applicable", "a planted defect changes no bit of any case of the operator"},
+      {"mutant_survived", "a planted defect changes results, and every case passes"},
+      {"contract_allows", "a planted defect changes results within what the Contract or the operator allows"},
       {"not_implemented", "the backend's host or the harness does not implement what the case asks for"},
   };
   return reasons;

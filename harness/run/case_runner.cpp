@@ -131,7 +131,7 @@ std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
     set(outcome->record, status, reason, detail);
   };
   try {
-    outcome = attempt(planned, blank);
+    outcome = planned.c->trials.empty() ? attempt(planned, blank) : attempt_mutant(planned, blank);
   } catch (const JudgeFailure& failure) {
     failed(Status::infrastructure_error, failure.reason, failure.detail);
   } catch (const Error& error) {
@@ -217,6 +217,7 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
     set(record, Status::skip_eligibility, *why, "the backend does not take such numbers: " + record.detail);
   }
   outcome.nodes = std::move(verdict->nodes);
+  outcome.mutant_changed = result->mutant_changed;
   if (is_failure(record.status)) {
     std::size_t next = 0;
     for (const GraphInput& input : c.graph->inputs) {
@@ -230,6 +231,32 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   }
   outcome.record = std::move(record);
   return outcome;
+}
+
+std::optional<CaseOutcome> CaseRunner::attempt_mutant(const PlannedCase& planned, Record record) {
+  const auto attempt_one = [&](const Case& c) -> std::optional<Trial> {
+    const PlannedCase one{std::shared_ptr<const Case>(std::shared_ptr<void>(), &c), planned.mode, ""};
+    const Record blank = blank_record(options_, one);
+    try {
+      auto outcome = attempt(one, blank);
+      if (!outcome) return std::nullopt;
+      return Trial{std::move(outcome->record), outcome->mutant_changed};
+    } catch (const JudgeFailure& failure) {
+      Trial trial{blank, std::nullopt};
+      set(trial.record, Status::infrastructure_error, failure.reason, failure.detail);
+      return trial;
+    }
+  };
+  const auto excuse_one = [&](const Mutant& mutant, const OpCall& call) {
+    return excuse(mutant, call, contract_, planned.mode, options_.options);
+  };
+  if (planned.mode != "eager") {
+    set(record, Status::skip_eligibility, "not_implemented", "defects are planted in eager mode only");
+    return CaseOutcome{std::move(record), {}, {}, {}};
+  }
+  auto judged = trials_.run(*planned.c, std::move(record), attempt_one, excuse_one);
+  if (!judged) return std::nullopt;
+  return CaseOutcome{std::move(*judged), {}, {}, {}};
 }
 
 }  // namespace assay

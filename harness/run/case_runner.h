@@ -9,6 +9,7 @@
 #include "harness/case/run_result.h"
 #include "harness/plan/plan.h"
 #include "harness/record/results.h"
+#include "harness/run/mutant_trials.h"
 #include "harness/run/options.h"
 #include "harness/worker/judge_client.h"
 #include "harness/worker/worker_client.h"
@@ -18,7 +19,8 @@ namespace assay {
 struct CaseOutcome {
   Record record;
   std::vector<NodeRecord> nodes;
-  TensorFile inputs, outputs;  // of failures, to be saved; empty otherwise
+  TensorFile inputs, outputs;                         // of failures, to be saved; empty otherwise
+  std::optional<bool> mutant_changed = std::nullopt;  // as RunResult says
 };
 
 class CaseRunner {
@@ -32,11 +34,13 @@ class CaseRunner {
 
  private:
   std::optional<CaseOutcome> attempt(const PlannedCase& planned, Record record);
+  std::optional<CaseOutcome> attempt_mutant(const PlannedCase& planned, Record record);
 
   const RunOptions& options_;
   Contract contract_;
   WorkerClient worker_;
   JudgeClient judge_;
+  MutantTrials trials_;
 };
 
 // The record before anything is known: ids, weight, repro, same_as.

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/opset/classify.h"
-#include "harness/mutant/mutant.h"
 #include "reference/evaluate.h"
 
 namespace assay {
@@ -104,7 +103,9 @@ DeviceRun::DeviceRun(Device& device, Graph graph, const RunRequest& request, Pro
       graph_(std::move(graph)),
       request_(request),
       progress_(std::move(progress)),
-      scalars_(graph_) {
+      scalars_(graph_),
+      mutant_(find_mutant(request.mutant)) {
+  if (mutant_ != nullptr) result_.mutant_changed = false;
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorCode::malformed_file, request.case_id + ": " + what);
   };
@@ -303,18 +304,45 @@ void DeviceRun::host_scalar(int i, HostScalars& scalars) {
   ledger_.host_scalar();
 }
 
+std::vector<Tensor> DeviceRun::contents_before(const std::vector<BufferPtr>& outputs) const {
+  std::vector<Tensor> before;
+  if (mutant_ == nullptr || mutant_->effect != Effect::execution) return before;
+  for (const BufferPtr& buffer : outputs)
+    before.push_back(buffer ? buffer->read(buffer->meta()) : Tensor());
+  return before;
+}
+
 void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& inputs,
-                      const std::vector<BufferPtr>& outputs) {
-  if (request_.mutant.empty()) return;
+                      const std::vector<BufferPtr>& outputs, const std::vector<Tensor>& before) {
+  if (mutant_ == nullptr) return;
   const OpCall call = call_of(graph_, handle.node());
+  if (!mutant_->applies(call)) return;
+  if (mutant_->effect == Effect::outside) {
+    if (guard_ != nullptr) guard_->write(Tensor(guard_->meta().dtype, guard_->meta().shape));
+    result_.mutant_changed = true;
+    return;
+  }
   const auto read = [](const std::vector<BufferPtr>& buffers) {
     std::vector<Tensor> tensors;
     for (const BufferPtr& buffer : buffers) tensors.push_back(buffer->read(buffer->meta()));
     return tensors;
   };
-  std::vector<Tensor> tensors = read(outputs);
-  if (!plant_mutant(request_.mutant, call, read(inputs), tensors)) return;
-  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k]->write(tensors[k]);
+  const std::vector<Tensor> right_inputs = read(inputs), right_outputs = read(outputs);
+  std::vector<Tensor> changed_inputs = right_inputs, changed_outputs = right_outputs;
+  Execution execution{call, changed_inputs, changed_outputs, before, executions_++};
+  if (!plant_mutant(*mutant_, execution)) return;
+  const auto write = [&](const std::vector<BufferPtr>& buffers, const std::vector<Tensor>& right,
+                         const std::vector<Tensor>& changed) {
+    for (std::size_t k = 0; k < buffers.size(); ++k) {
+      // A buffer has its dtype and size from the harness: a kernel cannot return another.
+      if (changed[k].dtype() != right[k].dtype() || changed[k].shape() != right[k].shape()) continue;
+      if (changed[k].bitwise_equal(right[k])) continue;
+      buffers[k]->write(changed[k]);
+      result_.mutant_changed = true;
+    }
+  };
+  write(outputs, right_outputs, changed_outputs);
+  if (mutant_->effect == Effect::inputs) write(inputs, right_inputs, changed_inputs);
 }
 
 void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
@@ -322,6 +350,12 @@ void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
   for (const ValueId id : handle.input_values()) inputs.push_back(on_device(id));
   std::vector<BufferPtr> outputs = create_outputs(handle.outputs());
   ++asked_;
+  std::vector<Tensor> before;
+  if (mutant_ != nullptr) {
+    pause();
+    before = contents_before(outputs);
+    go_on();
+  }
   device_.execute(handle, inputs, outputs);
   std::vector<TensorMeta> metas = handle.outputs();
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -335,9 +369,9 @@ void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
     }
     slot(id) = Slot{outputs[k], Tensor(), "", ""};
   }
-  if (!request_.mutant.empty()) {
+  if (mutant_ != nullptr) {
     pause();
-    plant(handle, inputs, outputs);
+    plant(handle, inputs, outputs, before);
     go_on();
   }
   const PlannedNode& planned = plan_[static_cast<std::size_t>(i)];
@@ -491,6 +525,10 @@ RunResult DeviceRun::run() {
     result_.phases.first_run_s = std::max(0.0, first.seconds - compile_s);
     result_.outputs = read_outputs();
     compare_inputs();
+    if (mutant_ != nullptr && mutant_->effect == Effect::result && !*result_.mutant_changed) {
+      fail(Status::skip_policy, "mutant_not_applicable",
+           fmt::format("the defect {} changes no bit of this case", mutant_->name));
+    }
     if (!result_.failure) {
       for (int i = 0; i < request_.repeats; ++i) {
         progress_("repeat", -1);

@@ -10,6 +10,7 @@
 
 #include "harness/case/run_result.h"
 #include "harness/ledger/ledger.h"
+#include "harness/mutant/mutant.h"
 #include "harness/worker/host_scalars.h"
 #include "harness/worker/plugin.h"
 
@@ -86,9 +87,11 @@ class DeviceRun {
   void host_scalar(int i, HostScalars& scalars);
   void run_on_device(int i, const NodeHandle& handle);
   void run_on_host(int i, const Node& node, const NodeSupport& support);
-  // Plants the request's mutant, if any and if it applies, in outputs that are on the device. Not timed.
+  // What the buffers of a node's outputs hold before it runs; empty unless the request's mutant reads it.
+  std::vector<Tensor> contents_before(const std::vector<BufferPtr>& outputs) const;
+  // Plants the request's mutant, if any and if it applies, in what the node left on the device. Not timed.
   void plant(const NodeHandle& handle, const std::vector<BufferPtr>& inputs,
-             const std::vector<BufferPtr>& outputs);
+             const std::vector<BufferPtr>& outputs, const std::vector<Tensor>& before);
   // Around what the harness does for itself in a pass: neither measured nor simulated time counts it.
   void pause();
   void go_on();
@@ -118,6 +121,7 @@ class DeviceRun {
   std::vector<NodeOutcome> outcomes_;
   RunResult result_;
   int current_ = -1;  // node being run
+  BufferPtr guard_;   // of the local pass: a buffer that nobody is given, which must stay as it is
 
  private:
   void plan();
@@ -131,6 +135,8 @@ class DeviceRun {
   std::vector<int> last_use_;             // by value; the node count for values that stay
   std::vector<Shape> declared_shapes_;    // by value, -1 where it depends on data
   bool uninitialised_ = false;            // the graph holds aten::empty: its bits are nobody's
+  const Mutant* mutant_ = nullptr;        // the request's; nullptr for none
+  int64_t executions_ = 0;                // of nodes in which it is planted
 };
 
 // The harness's answer to an error of a backend.

@@ -108,8 +108,10 @@ bool EagerRun::local_node(int i, const NodeHandle& handle, uint8_t poison, RunRe
   }
   std::vector<bool> given;
   for (const BufferPtr& output : outputs) given.push_back(output != nullptr);
+  const std::vector<Tensor> before = contents_before(outputs);
   device_.execute(handle, inputs, outputs);
-  if (std::find(outputs.begin(), outputs.end(), nullptr) == outputs.end()) plant(handle, inputs, outputs);
+  if (std::find(outputs.begin(), outputs.end(), nullptr) == outputs.end())
+    plant(handle, inputs, outputs, before);
 
   NodeOutcome& outcome = outcomes_[static_cast<std::size_t>(i)];
   outcome.local.clear();

@@ -24,7 +24,6 @@ class EagerRun : public DeviceRun {
 
   std::map<ValueId, Tensor> chain_;            // the reference's values, graph inputs included
   std::map<ValueId, BufferPtr> local_inputs_;  // on the device
-  BufferPtr guard_;                            // a buffer that nobody is given: must stay as it is
 };
 
 }  // namespace assay

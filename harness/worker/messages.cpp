@@ -292,6 +292,7 @@ Frame encode(const RunResult& result) {
                    {"outputs", std::move(outputs)},
                    {"repeatable", result.repeatable ? Json(*result.repeatable) : Json(nullptr)},
                    {"guard_violation", result.guard_violation},
+                   {"mutant_changed", result.mutant_changed ? Json(*result.mutant_changed) : Json(nullptr)},
                    {"fallbacks", std::move(fallbacks)},
                    {"residency", std::move(residency)},
                    {"phases", json_of(result.phases)},
@@ -344,6 +345,7 @@ RunResult decode_run_result(Frame frame, const std::string& origin) {
     result.residency = Residency{residency.real("nodes"), residency.real("flops"), residency.real("bytes"),
                                  residency.integer("metadata"), residency.integer("host_scalar")};
   }
+  if (!fields.absent("mutant_changed")) result.mutant_changed = fields.boolean("mutant_changed");
   result.phases = phases_from(fields.object("phases"));
   result.compiles = compiles_from(fields.object("compiles"));
   if (!fields.absent("device")) {

@@ -203,6 +203,25 @@ function charts(run) {
   return made.length ? [el("div", {class: "charts"}, made)] : [];
 }
 
+// Planted defects (suite selftest, "selftest/OPERATOR/DEFECT"): how many were found, by operator or by defect.
+function killRates(records, name, part) {
+  const rows = new Map();
+  for (const r of records) {
+    const key = r.id.split("/")[part];
+    const row = rows.get(key) || rows.set(key, {key, killed: 0, explained: 0, survived: 0}).get(key);
+    if (r.status === "pass") row.killed++;
+    else if (r.reason === "contract_allows") row.explained++;
+    else if (r.reason === "mutant_survived") row.survived++;
+  }
+  const applicable = row => row.killed + row.explained + row.survived;
+  return table([
+    {name, value: r => r.key}, {name: "found", value: r => r.killed, number: true},
+    {name: "applicable", value: applicable, number: true}, {name: "explained", value: r => r.explained, number: true},
+    {name: "survived", value: r => r.survived, number: true},
+    {name: "kill rate", value: r => r.killed / applicable(r), show: r => percent(r.killed / applicable(r)), number: true}],
+    [...rows.values()].filter(applicable));
+}
+
 function section(run) {
   const t = run.totals;
   const total = t.passed + t.failed + t.skipped;
@@ -244,6 +263,8 @@ function section(run) {
     {name: "output", value: r => r.worst?.output}, {name: "got", value: r => r.worst?.got, number: true},
     {name: "want", value: r => r.worst?.want, number: true}, {name: "Bound", value: r => r.worst?.bound, number: true}],
     judged, {detail: r => drillDown(r, run)}));
+  const planted = run.records.filter(r => r.suite === "selftest");
+  if (planted.length) out.push(el("h2", {}, "Planted defects"), killRates(planted, "operator", 1), killRates(planted, "defect", 2));
   if (run.not_exported.length) out.push(el("h2", {}, "Not exported"), table([
     {name: "id", value: r => r.id}, {name: "kind", value: r => r.kind}, {name: "attention", value: r => r.attention},
     {name: "reason", value: r => r.reason}], run.not_exported));

@@ -1,0 +1,163 @@
+#include "harness/run/mutant_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/opset/classify.h"
+#include "harness/judge/node_rules.h"
+
+namespace assay {
+namespace {
+
+void set(Record& record, Status status, const std::string& reason, const std::string& detail) {
+  record.status = status;
+  record.reason = reason;
+  record.detail = detail;
+}
+
+// The judge found the values or the behaviour wrong: a worker that died or a call that was refused is
+// neither.
+bool is_finding(Status status) {
+  return status == Status::wrong || status == Status::nan_mismatch || status == Status::meta_mismatch ||
+         status == Status::nondeterministic || status == Status::vacuous;
+}
+
+std::string said(const Record& record) {
+  return record.reason.empty() ? std::string(name_of(record.status))
+                               : fmt::format("{}, {}", name_of(record.status), record.reason);
+}
+
+// "ftz_out of the rule for aten::exp.*", with the last rule that sets the field for the operator.
+std::string rule_of(const Contract& contract, const std::string& field, const OpCall& call) {
+  const std::string key = "\"" + field + "\"";
+  const std::string_view dtype = name_of(computation_dtype(call));
+  for (auto rule = contract.rules().rbegin(); rule != contract.rules().rend(); ++rule) {
+    if (rule->json.find(key) == std::string::npos) continue;
+    if (glob_match(rule->op, call.op()) && glob_match(rule->dtype, dtype)) {
+      return fmt::format("{} of the Contract's rule for {}, {}", field, rule->op, rule->dtype);
+    }
+  }
+  return field + " of the Contract";
+}
+
+// The bits of a result come from numbers that were rounded as coarsely before.
+bool rounds_before_store(const OpCall& call, const Precision& precision) {
+  if (precision.correctly_rounded || call.outputs().empty() || !is_float(call.output(0).dtype)) return false;
+  return float_format(precision.intermediate).precision <= float_format(call.output(0).dtype).precision;
+}
+
+std::string excuse_of_bits(const Mutant& mutant, const OpCall& call, const Contract& contract,
+                           const Precision& precision) {
+  if (precision.rounding != Rounding::nearest_even) return rule_of(contract, "rounding", call);
+  if (is_exact_by_width(call, precision)) return "";
+  const bool inexact = rounds_before_store(call, precision) ||
+                       (mutant.allowance == Allowance::tie_break && !precision.correctly_rounded);
+  return inexact ? rule_of(contract, "intermediate", call) : "";
+}
+
+}  // namespace
+
+std::string excuse(const Mutant& mutant, const OpCall& call, const Contract& contract, std::string_view mode,
+                   const std::map<std::string, std::string>& options) {
+  const reference::ErrorModel& model = reference::error_model(call);
+  if (model.name == "undefined_but_alive") return "the operator's results are undefined";
+  if (is_random_op(call.op()) && !mutant.breaks_draws)
+    return "random numbers are judged by their distribution";
+  const Precision precision = precision_of(contract, call, mode, options);
+  switch (mutant.allowance) {
+    case Allowance::none:
+      return "";
+    case Allowance::last_bits:
+    case Allowance::tie_break:
+      return excuse_of_bits(mutant, call, contract, precision);
+    case Allowance::zero_sign:
+      return model.signed_zero ? "" : "the operator's definition leaves the sign of a zero open";
+    case Allowance::subnormals:
+      if (precision.ftz_out) return rule_of(contract, "ftz_out", call);
+      return precision.ftz_in ? rule_of(contract, "ftz_in", call) : "";
+    case Allowance::operands:
+      return precision.input ? rule_of(contract, "input", call) : "";
+    case Allowance::overflow:
+      return precision.early_overflow ? rule_of(contract, "early_overflow", call) : "";
+    case Allowance::choice:
+      if (call.schema().find("stable") != nullptr && !call.is_none("stable") && call.boolean("stable"))
+        return "";
+      return "any of several equal elements may be chosen";
+  }
+  return "";
+}
+
+std::optional<Trial> MutantTrials::without_mutant(const Case& c, const Attempt& attempt) {
+  if (const auto known = clean_.find(c.id); known != clean_.end()) return known->second;
+  auto trial = attempt(c);
+  if (trial) clean_.emplace(c.id, *trial);
+  return trial;
+}
+
+std::optional<Record> MutantTrials::run(const Case& pair, Record record, const Attempt& attempt,
+                                        const Excuse& excuse) {
+  const Mutant* mutant = find_mutant(pair.mutant);
+  if (mutant == nullptr) {
+    set(record, Status::infrastructure_error, "internal", "no mutant is named " + pair.mutant);
+    return record;
+  }
+  int eligible = 0, changed = 0;
+  std::string survived, excuses, unexplained, ineligible;
+  for (const auto& given : pair.trials) {
+    const auto clean = without_mutant(*given, attempt);
+    if (!clean) return std::nullopt;
+    if (clean->record.status != Status::pass) {
+      if (ineligible.empty())
+        ineligible = fmt::format("{} without the defect: {}", given->id, said(clean->record));
+      continue;
+    }
+    Case planted = *given;
+    planted.mutant = pair.mutant;
+    const auto trial = attempt(planted);
+    if (!trial) return std::nullopt;
+    const Record& found = trial->record;
+    if (found.status == Status::unsupported && !trial->mutant_changed) {
+      if (ineligible.empty()) ineligible = fmt::format("{}: {}", given->id, found.detail);
+      continue;
+    }
+    ++eligible;
+    if (trial->mutant_changed.has_value() && !*trial->mutant_changed) continue;
+    if (!trial->mutant_changed || (!is_finding(found.status) && !is_pass(found.status))) {
+      set(record, Status::infrastructure_error, found.reason.empty() ? "internal" : found.reason,
+          fmt::format("{} with the defect {}: {}: {}", given->id, pair.mutant, said(found), found.detail));
+      return record;
+    }
+    if (is_finding(found.status)) {
+      set(record, Status::pass, "", fmt::format("{} finds {}: {}", given->id, pair.mutant, said(found)));
+      record.witness = found.witness;
+      return record;
+    }
+    ++changed;
+    const std::string why = excuse(*mutant, OpCall(*given->graph, given->graph->nodes.back()));
+    if (why.empty()) {
+      unexplained += (unexplained.empty() ? "" : ", ") + given->id;
+    } else if (excuses.empty()) {
+      excuses = why;
+    }
+    if (survived.empty()) survived = given->id;
+  }
+  if (eligible == 0) {
+    set(record, Status::skip_eligibility, "not_selected", "no case can be used: " + ineligible);
+  } else if (changed == 0) {
+    set(record, Status::skip_policy, "mutant_not_applicable",
+        fmt::format("{} changes no bit of {} cases", pair.mutant, eligible));
+  } else if (unexplained.empty()) {
+    set(record, Status::skip_policy, "contract_allows",
+        fmt::format("{} changes {} of {} cases, all within bounds: {}", pair.mutant, changed, eligible,
+                    excuses));
+  } else {
+    set(record, Status::wrong, "mutant_survived",
+        fmt::format("{} ({}) changes {} of {} cases and none fails: {}", pair.mutant, mutant->description,
+                    changed, eligible, unexplained));
+  }
+  return record;
+}
+
+}  // namespace assay
