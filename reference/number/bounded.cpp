@@ -27,8 +27,14 @@ Bounded operator+(Bounded a, Bounded b) {
 Bounded operator*(Bounded a, Bounded b) {
   const Environment& e = *current_environment;
   const double va = std::fabs(a.value), vb = std::fabs(b.value);
+  // An infinite factor makes the product infinite whatever the other's error, unless that one may be 0.
+  if (std::isinf(va) || std::isinf(vb)) {
+    const bool may_be_zero = (!std::isinf(va) && a.bound > 0 && a.bound >= va) ||
+                             (!std::isinf(vb) && b.bound > 0 && b.bound >= vb);
+    return {a.value * b.value, may_be_zero ? HUGE_VAL : 0, 0};
+  }
   // 0 * infinity would poison a bound that is exactly 0.
-  double bound = a.bound * b.bound;
+  double bound = a.bound != 0 && b.bound != 0 ? a.bound * b.bound : 0;
   if (b.bound != 0) bound += va * b.bound;
   if (a.bound != 0) bound += vb * a.bound;
   double variance = 0;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "reference/ops/cast.h"
 #include "reference/ops/order.h"
 #include "reference/ops/reduce.h"
 
@@ -22,11 +23,40 @@ void for_each_line(const Shape& shape, int64_t dim, const std::vector<V>& x, std
   }
 }
 
-// Any grouping of the factors has the same first-order error.
+// In the range of the dtype that products are formed in, f32 at least: infinite beyond its largest number,
+// and on its grid below its smallest normal one.
+template <class T>
+T product_in_range(const T& product, DType dtype) {
+  const FloatFormat& format = float_format(dtype == DType::f64 ? DType::f64 : DType::f32);
+  const double v = static_cast<double>(plain(product));
+  const double kept = round_to(format, v);
+  if (std::isinf(kept)) return T(kept);
+  if (!(std::fabs(v) < format.smallest_normal())) return product;
+  if constexpr (std::is_same_v<T, Bounded>) {
+    return {kept, product.bound + std::fabs(v - kept), product.variance};
+  } else {
+    return T(kept);
+  }
+}
+
+// Any grouping of the factors has the same first-order error; each product is a result, so that one which
+// overflows stays infinite.
 template <class T>
 std::vector<Array<T>> cumprod(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
-  Array<T> values = as_kind_of(*in[0], out.meta);
+  Array<T> values;
+  if (out.is_integral() && !in[0]->is_integral()) {
+    Array<double> numbers;
+    numbers.meta = in[0]->meta;
+    for (const T& x : in[0]->real) numbers.real.push_back(static_cast<double>(plain(x)));
+    Array<double> whole = converted(numbers, {out.meta.dtype, out.meta.shape});
+    values.integer = std::move(whole.integer);
+    values.undefined = std::move(whole.undefined);
+  } else {
+    values = as_kind_of(*in[0], out.meta);
+  }
+  // A NaN that became an integer is any integer, and so is every product with it.
+  if (!values.undefined.empty()) out.undefined.assign(out.integer.size(), 1);
   if constexpr (std::is_same_v<T, Bounded>) {
     // With `dtype` the input is cast first (PyTorch's documentation).
     if (const double u = cast_roundoff(in[0]->meta.dtype, out.meta.dtype); u > 0) {
@@ -42,8 +72,9 @@ std::vector<Array<T>> cumprod(const OpCall& call, const Inputs<T>& in) {
       }
     });
   } else {
-    for_each_line(out.meta.shape, dim, values.real, out.real, [](const auto& x, auto& y) {
-      for (std::size_t i = 0; i < x.size(); ++i) y[i] = i == 0 ? x[0] : y[i - 1] * x[i];
+    for_each_line(out.meta.shape, dim, values.real, out.real, [&](const auto& x, auto& y) {
+      for (std::size_t i = 0; i < x.size(); ++i)
+        y[i] = i == 0 ? x[0] : product_in_range<T>(y[i - 1] * x[i], out.meta.dtype);
     });
   }
   return one(std::move(out));

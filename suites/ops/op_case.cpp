@@ -130,8 +130,17 @@ std::vector<NamedArgument> OpCase::add_inputs(Case& c, GraphBuilder& builder) co
 }
 
 void OpCase::add_refused_node(Case& c, GraphBuilder& builder, std::vector<NamedArgument> arguments) const {
-  // The declared result is arbitrary: the call must be refused before it matters.
-  const auto outputs = builder.declared_node(op_, std::move(arguments), {TensorMeta{DType::f32, {1}}});
+  // What the rules give, if only data shows that the call is bad (an index out of range); else as many as the
+  // schema names, whatever they are: the call must be refused before they matter.
+  std::vector<TensorMeta> results;
+  try {
+    results = builder.results_of(op_, arguments);
+  } catch (const Error&) {
+    const Schema* schema = find_schema(op_);
+    results.assign(schema == nullptr ? 1 : std::max<std::size_t>(schema->returns.size(), 1),
+                   TensorMeta{DType::f32, {1}});
+  }
+  const auto outputs = builder.declared_node(op_, std::move(arguments), results);
   builder.output(outputs.at(0));
   c.graph = std::make_shared<const Graph>(builder.build_unchecked());
 }

@@ -33,7 +33,9 @@ constexpr OpFacts kIndexing[] = {
      "indices[3]=0..5[3]=0..7 | self[5,7] indices[3,1]=0..5[4]=0..7 | self[2,3,4] indices[3]=0..2[-][3]=0..4 "
      "| "
      "self[5,7] indices[]=0..5 | self[5,7] indices[0]=0..5 | self[130,3] indices[140]=-130..130 | self[5,7] "
-     "indices[4]{4,0,-5,-1}:i64 | self[5] indices[5]:bool{1,0,1,1,0} | self[5,7] indices[4]:i32=0..5 | "
+     "indices[4]{4,0,-5,-1}:i64 | self[5] indices[5]:bool{1,0,1,1,0} | self[5,7] indices[5,7]:bool=0..2 | "
+     "self[2,3,4] "
+     "indices[-][3]:bool{1,0,1} | self[5,7] indices[4]:i32=0..5 | "
      "bad: self[5,7] indices[2]=5..6 | bad: self[5,7] indices[2]=-7..-6 | bad: self[5] "
      "indices[2]=0..5[2]=0..5 | bad: self[5,7] indices[2]=0..5[3]=0..7 | bad: self[5,7] indices[2]:f32=0..5",
      {},
@@ -44,7 +46,13 @@ constexpr OpFacts kIndexing[] = {
      "indices[2]{0,4}:i64[2]{6,-7}:i64 values[2] | "
      "self[6] indices[3]:i64{5,0,3} values[3] | self[5,7] indices[0]=0..5 values[0,7] | self[130,2] "
      "indices[2]{0,129}:i64 values[2,2] | self[5] indices[5]:bool{1,0,1,1,0} values[3] | self[5] "
-     "indices[5]:bool{1,0,1,1,0} values[] | "
+     "indices[5]:bool{1,0,1,1,0} values[] | self[5,7] indices[5,7]:bool=0..2 values[] | self[5,7] "
+     "indices[5]:bool{1,0,1,1,0} values[7] | self[2,3,4] indices[-][3]:bool{1,0,1} values[2,1,4] | "
+     "self[2,3,4] "
+     "indices[2,3]:bool{1,0,1,0,0,1} values[1] accumulate=true | self[5,7] "
+     "indices[5]:bool{1,0,1,1,0}[3]:i64{0,6,2} "
+     "values[3] | meeting: self[5,7] indices[4]{1,3,1,1}:i64 values[4,7] | meeting-negative: self[5] "
+     "indices[4]{-1,4,0,-5}:i64 values[4] | "
      "dup: self[5,7] indices[6]{0,2,0,2,2,4}:i64 values[6,7] accumulate=true | dup-negative: self[5] "
      "indices[4]{-1,4,4,-5}:i64 values[4] accumulate=true | "
      "bad: self[5,7] indices[2]=5..6 values[2,7] | bad: self[5,7] indices[2]=0..5 values[3,7] | bad: "
@@ -56,7 +64,8 @@ constexpr OpFacts kIndexing[] = {
      "index[1,7]{0,1,2,3,4,0,1}:i64 src[1,7] | self[6] dim=0 index[3]{5,0,2}:i64 src[3] | self[6] dim=-1 "
      "index[3]{5,0,2}:i64 src[4] | "
      "self[] dim=0 index[]{0}:i64 src[] | self[5,7] dim=1 index[0,2]=0..7 src[5,2] | self[130,1] dim=0 "
-     "index[2,1]{129,0}:i64 src[2,1] | bad: self[6] dim=0 index[3]=-2..0 src[3] | bad: self[6] dim=0 "
+     "index[2,1]{129,0}:i64 src[2,1] | meeting: self[5,7] dim=1 "
+     "index[5,9]=0..7 src[5,9] | bad: self[6] dim=0 index[3]=-2..0 src[3] | bad: self[6] dim=0 "
      "index[7]=0..6 src[3] | bad: self[5,7] dim=0 index[3]=0..5 src[3,7]",
      {},
      0},
