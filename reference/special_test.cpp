@@ -122,6 +122,14 @@ TEST(SpecialFunctions, PolesAndEnds) {
   }
 }
 
+// Every term underflows: the sum ends all the same.
+TEST(SpecialFunctions, ZetaOfHugeExponentsEnds) {
+  const OpUnderTest zeta("aten::special_zeta.default",
+                         {{"self", line({0x1p62, 0x1p62, 0x1p62})}, {"other", line({3, 0x1p62, 1})}});
+  EXPECT_EQ(zeta.value()[0].real, (std::vector<double>{0, 0, 1}));
+  EXPECT_LE(worst_ulps(zeta), 0);
+}
+
 // The forms by recurrence and by cosines, in float32, lie inside.
 TEST(Polynomials, BoundHoldsForBothForms) {
   const std::vector<double> x = points(-1, 1, 200);

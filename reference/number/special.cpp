@@ -108,7 +108,7 @@ Real zeta(Real s, Real q) {
   for (; q < 20 + s; q += 1) {
     const Real term = std::pow(q, -s);
     sum += term;
-    if (q > 0 && term < sum * 1e-24L) return sum;
+    if (q > 0 && term <= sum * 1e-24L) return sum;  // 0 <= 0: underflow, for huge s
   }
   Real power = std::pow(q, -s), rising = s, factorial = 2;
   sum += power * q / (s - 1) + power / 2;

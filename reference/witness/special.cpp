@@ -136,7 +136,7 @@ Q zeta(Q s, Q q) {
   for (; q < 60 + s; q += 1) {
     const Q term = powq(q, -s);
     sum += term;
-    if (q > 0 && term < sum * 1e-37Q) return sum;
+    if (q > 0 && term <= sum * 1e-37Q) return sum;  // 0 <= 0: underflow, for huge s
   }
   sum += powq(q, 1 - s) / (s - 1) + powq(q, -s) / 2;
   Q rising = s, factorial = 2, power = powq(q, -s - 1);
