@@ -143,6 +143,9 @@ TEST(RandomDraws, DefectsAreFound) {
       {"the first row everywhere",
        [](std::size_t i, const auto& x) { return x[i % 65]; },
        {"multinomial", "multinomial_distinct"}},
+      {"the second half repeats the first",
+       [](std::size_t i, const auto& x) { return x[i % (x.size() / 2)]; },
+       {"multinomial", "multinomial_distinct"}},
       {"half as wide",
        [](std::size_t i, const auto& x) { return std::trunc(x[i]) == x[i] ? 1 - x[i] : x[i] / 2; },
        {"bernoulli_own"}},
@@ -157,6 +160,14 @@ TEST(RandomDraws, DefectsAreFound) {
           << subject.name << ": " << planted.what;
     }
   }
+}
+
+TEST(RandomDraws, OneNumberAgainAndAgainIsFoundAmongFew) {
+  Subject few{
+      "randn", "aten::randn.default", {}, {{"size", IntListArg{{3, 1, 7}, {}}}}, {{DType::f32, {3, 1, 7}}}};
+  EXPECT_EQ(judged(few, 1), "");
+  const std::string found = judged(few, 1, [](auto& got) { got[0] = Tensor(DType::f32, {3, 1, 7}); });
+  EXPECT_THAT(found, HasSubstr("all 21 numbers are equal"));
 }
 
 TEST(RandomDraws, TailsAndEnds) {
