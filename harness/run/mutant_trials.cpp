@@ -52,6 +52,12 @@ std::string excuse_of_bits(const Mutant& mutant, const OpCall& call, const Contr
                            const Precision& precision) {
   if (precision.rounding != Rounding::nearest_even) return rule_of(contract, "rounding", call);
   if (is_exact_by_width(call, precision)) return "";
+  if (call.schema().find("query") != nullptr) {
+    // The weights between softmax and the second product are stored in the dtype of the operands.
+    const DType weights = precision.input.value_or(computation_dtype(call));
+    if (float_format(weights).precision < float_format(precision.intermediate).precision)
+      return rule_of(contract, "input", call) + ": weights of attention are stored in the operands' dtype";
+  }
   const bool inexact = rounds_before_store(call, precision) ||
                        (mutant.allowance == Allowance::tie_break && !precision.correctly_rounded);
   return inexact ? rule_of(contract, "intermediate", call) : "";
