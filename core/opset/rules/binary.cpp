@@ -1,5 +1,6 @@
 // Pointwise functions of several operands, broadcast and promoted.
 #include "core/opset/checks.h"
+#include "core/opset/number_checks.h"
 
 namespace assay {
 namespace {
@@ -180,7 +181,7 @@ Metas masked_fill(const OpCall& call) {
     if (!value.shape.empty())
       fail(call, "value has shape {}; it must be a 0-d tensor", to_string(value.shape));
   } else {
-    call.scalar("value");  // converted to the dtype of self
+    require_number(call, "value", self.dtype);
   }
   return {{self.dtype, operands(call, {"self", "mask"}).shape}};
 }
@@ -227,6 +228,8 @@ void register_binary(ShapeTable& table) {
   for (const Gradient& entry : kGradients) {
     table.add(entry.name, [entry](const OpCall& call) -> Metas {
       const Operands in = operands(call, {"grad_output", entry.kept});
+      if (call.schema().find("approximate") != nullptr)
+        require_word(call, "approximate", call.string("approximate"), {"none", "tanh"});
       require_kind(call, "grad_output", meta(call, "grad_output").dtype, kInexact);
       return {{in.type(), in.shape}};
     });

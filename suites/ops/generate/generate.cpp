@@ -230,13 +230,16 @@ class Generator {
                                              [&](const NamedArgument& a) { return a.name == name; });
   }
 
+  void take_apart(Case& made) const {
+    if ((facts_.flags & kParts) == 0) return;
+    Graph parts = *made.graph;
+    decompose(parts);
+    made.graph = std::make_shared<const Graph>(std::move(parts));
+  }
+
   void emit(const CallForm& call, const Variant& variant) const {
     Case made = make(call, variant, id(call, variant)).build_as_ruled();
-    if ((facts_.flags & kParts) != 0 && !made.checks.negative) {
-      Graph parts = *made.graph;
-      decompose(parts);
-      made.graph = std::make_shared<const Graph>(std::move(parts));
-    }
+    if (!made.checks.negative) take_apart(made);
     if (!made.checks.negative) statistical_checks(call, variant, made);
     sink_(std::move(made));
   }
@@ -287,7 +290,12 @@ class Generator {
   Case refused(const CallForm& call, DType dtype, const std::string& variant) const {
     const OpCase bad = make(call, {.dtype = dtype}, variant);
     Case made = bad.build_as_ruled();
-    return made.checks.negative ? made : OpCase(bad).negative("index").build();
+    if (made.checks.negative) return made;
+    if ((facts_.flags & kParts) == 0) return OpCase(bad).negative("index").build();
+    take_apart(made);
+    made.checks.negative = true;
+    made.checks.expect_error = "index";
+    return made;
   }
   void refused(const CallForm& call) const { sink_(refused(call, main_dtype(), "bad/" + call.label)); }
 
