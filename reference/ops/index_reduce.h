@@ -131,10 +131,10 @@ std::vector<Array<T>> segment_reduce(const OpCall& call, const Inputs<T>& in) {
       if (!by_length) first = given[at(o * stride + s)];
       const int64_t last = by_length ? first + given[at(o * stride + s)] : given[at(o * stride + s + 1)];
       if (first < 0 || last < first || last > from.size) {
-        throw Error(ErrorCode::invalid_argument, call.op() + ": segment " + std::to_string(s) + " is [" +
-                                                     std::to_string(first) + ", " + std::to_string(last) +
-                                                     "), which is out of range for axis of size " +
-                                                     std::to_string(from.size));
+        throw Error(ErrorCode::invalid_argument,
+                    call.op() + ": the segment at index " + std::to_string(s) + " is [" +
+                        std::to_string(first) + ", " + std::to_string(last) +
+                        "), which is out of range for axis of size " + std::to_string(from.size));
       }
       for (int64_t n = 0; n < from.inner; ++n) {
         std::vector<T> terms{constant<T>(neutral)};
@@ -194,8 +194,9 @@ std::vector<int64_t> repeated_positions(const OpCall& call, const Array<T>& repe
   for (int64_t i = 0; i < size; ++i) {
     const int64_t times = repeats.integer[at(repeats.count() == 1 ? 0 : i)];
     if (times < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  call.op() + ": repeats has an entry " + std::to_string(times) + "; none may be negative");
+      throw Error(ErrorCode::invalid_argument, call.op() + ": repeats is " + std::to_string(times) +
+                                                   " at index " + std::to_string(i) +
+                                                   "; it cannot be negative");
     }
     if (times > (int64_t{1} << 32) - static_cast<int64_t>(out.size())) {
       throw Error(ErrorCode::invalid_argument, call.op() + ": repeats gives more than 2^32 positions");

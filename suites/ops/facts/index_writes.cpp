@@ -22,7 +22,8 @@ constexpr OpFacts kIndexWrites[] = {
      "include_self=false | include_self=false reduce=mean | include_self=false reduce=amax | "
      "include_self=false reduce=amin | include_self=false reduce=prod | reduce=mean | reduce=amax | "
      "reduce=amin | "
-     "reduce=prod"},
+     "reduce=prod",
+     "f32 bf16 f16 f64 i64 i32 i16 i8 u8 bool"},
     {"aten::segment_reduce.default",
      "data[6,2] reduce=sum lengths[3]:i64{2,0,4} | data[6,2] reduce=mean lengths[2]:i64{5,1} | data[7] "
      "reduce=max "
@@ -48,7 +49,8 @@ constexpr OpFacts kIndexWrites[] = {
      "self[5]{0,0,0,0,0} size=0 | bad: self[5] size=-1",
      {0, 1},
      0,
-     "fill_value=7"},
+     "fill_value=7",
+     "f32 bf16 f16 f64 i64 i32 i16 i8 u8 bool"},
     {"aten::repeat_interleave.Tensor",
      "repeats[3]:i64{2,0,3} | repeats[0]:i64 | repeats[4]:i32{1,1,2,0} output_size=4 | repeats[130]:i64=0..3 "
      "| bad: "
