@@ -51,7 +51,8 @@ function(assay_room name)
           endif()
         endforeach()
         gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}.
-                             PROPERTIES LABELS ${tier} TIMEOUT 600)
+                             PROPERTIES LABELS ${tier} TIMEOUT 600
+                             ENVIRONMENT "ASSAY_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
       endif()
     endforeach()
   endif()

@@ -97,7 +97,8 @@ TEST(GraphCompilerTest, CompiledEqualsEagerBitForBitInAnyOrderThatSemaphoresAllo
     const Graph graph = b.build();
     const std::vector<Tensor> inputs = drawn_inputs(graph);
     const std::vector<Tensor> want = run_eagerly(graph, inputs);
-    for (const auto& [fuse, shuffle] : {std::pair{true, false}, {true, true}, {false, false}, {false, true}}) {
+    for (const auto& [fuse, shuffle] :
+         {std::pair{true, false}, {true, true}, {false, false}, {false, true}}) {
       SCOPED_TRACE((fuse ? "fused " : "") + std::string(shuffle ? "shuffled" : ""));
       CompileOptions compile;
       compile.fuse = fuse;
