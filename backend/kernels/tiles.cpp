@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/opset/number_checks.h"
 
 namespace assay::backend {
 namespace {
@@ -88,10 +89,8 @@ void fill(KernelContext& ctx, const AccessPattern& tile, const Scalar& value) {
   if (is_float(tile.dtype)) {
     ctx.b.memset(tile, static_cast<float>(value.as_double()));
   } else {
-    const int64_t whole = tile.dtype == DType::boolean           ? value.as_double() != 0
-                          : value.kind == Scalar::Kind::floating ? static_cast<int64_t>(value.f)
-                                                                 : value.i;
-    ctx.b.memset_int(tile, whole, size_of(tile.dtype) == 8 ? Engine::gpsimd : Engine::vector);
+    ctx.b.memset_int(tile, converted_to_integer(value, tile.dtype),
+                     size_of(tile.dtype) == 8 ? Engine::gpsimd : Engine::vector);
   }
 }
 

@@ -1,6 +1,7 @@
 // Tensors out of numbers.
 #pragma once
 
+#include "core/opset/number_checks.h"
 #include "reference/ops/elementwise.h"
 #include "reference/table.h"
 
@@ -10,10 +11,7 @@ template <class T>
 Array<T> filled(const TensorMeta& meta, const Scalar& value) {
   auto out = make_array<T>(meta);
   if (out.is_integral()) {
-    const int64_t v = meta.dtype == DType::boolean           ? value.as_double() != 0
-                      : value.kind == Scalar::Kind::floating ? static_cast<int64_t>(value.f)
-                                                             : value.i;
-    out.integer.assign(out.integer.size(), wrapped(meta.dtype, v));
+    out.integer.assign(out.integer.size(), wrapped(meta.dtype, converted_to_integer(value, meta.dtype)));
   } else {
     const auto parts = static_cast<std::size_t>(out.parts());
     for (std::size_t i = 0; i < out.real.size(); i += parts) out.real[i] = T(value.as_double());

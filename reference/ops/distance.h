@@ -200,8 +200,8 @@ std::vector<Array<T>> embedding_bag(const OpCall& call, const Inputs<T>& in) {
   int64_t padding = named ? call.integer_opt("padding_idx").value_or(-1) : -1;
   if (call.schema().overload == "padding_idx" && padding < 0 && !call.is_none("padding_idx"))
     padding = rows + padding;
-  auto out = make_array<T>(TensorMeta{weight.meta.dtype, {call.output(0).shape[0], width}});
-  const int64_t bags = out.meta.shape[0];
+  const int64_t bags = offsets.count() - (call.boolean("include_last_offset") ? 1 : 0);
+  auto out = make_array<T>(TensorMeta{weight.meta.dtype, {bags, width}});
   const DType index_dtype = indices.meta.dtype == DType::i64 ? DType::i64 : offsets.meta.dtype;
   auto bag_of = make_array<T>(TensorMeta{index_dtype, {count}});
   auto sizes = make_array<T>(TensorMeta{index_dtype, {bags}});

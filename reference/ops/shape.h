@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reference/ops/cast.h"
+#include "reference/ops/create.h"
 #include "reference/ops/movement.h"
 
 namespace assay::reference {
@@ -193,13 +194,7 @@ std::vector<Array<T>> flip(const OpCall& call, const Inputs<T>& in) {
 template <class T>
 std::vector<Array<T>> constant_pad(const OpCall& call, const Inputs<T>& in) {
   const auto pad = call.integers("pad");
-  const Scalar value = call.scalar("value");
-  auto out = make_array<T>(call.output(0));
-  if (out.is_integral()) {
-    out.integer.assign(out.integer.size(), wrapped(out.meta.dtype, static_cast<int64_t>(value.as_double())));
-  } else {
-    out.real.assign(out.real.size(), T(value.as_double()));
-  }
+  auto out = filled<T>(call.output(0), call.scalar("value"));
   const Shape from = contiguous_strides(in[0]->meta.shape), to = contiguous_strides(out.meta.shape);
   Shape box = in[0]->meta.shape;
   int64_t from_offset = 0, to_offset = 0;

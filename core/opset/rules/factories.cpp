@@ -1,5 +1,6 @@
 // Tensors from numbers.
 #include "core/opset/checks.h"
+#include "core/opset/number_checks.h"
 
 #include <cmath>
 
@@ -69,7 +70,9 @@ Shape sizes_of(const OpCall& call) {
 }
 
 Metas full(const OpCall& call) {
-  return {{dtype_or(call, dtype_of(call.scalar("fill_value"))), sizes_of(call)}};
+  const DType dtype = dtype_or(call, dtype_of(call.scalar("fill_value")));
+  require_number(call, "fill_value", dtype);
+  return {{dtype, sizes_of(call)}};
 }
 Metas of_size(const OpCall& call) { return {{dtype_or(call, DType::f32), sizes_of(call)}}; }
 Metas random_of_size(const OpCall& call) {
@@ -80,6 +83,11 @@ Metas random_of_size(const OpCall& call) {
 Metas like(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   return {{dtype_or(call, self.dtype), self.shape}};
+}
+Metas full_like(const OpCall& call) {
+  Metas out = like(call);
+  require_number(call, "fill_value", out[0].dtype);
+  return out;
 }
 Metas new_of_size(const OpCall& call) { return {{dtype_or(call, meta(call, "self").dtype), sizes_of(call)}}; }
 Metas random_like(const OpCall& call) {
@@ -100,14 +108,18 @@ Metas empty_permuted(const OpCall& call) {
   return of_size(call);
 }
 Metas scalar_tensor(const OpCall& call) {
-  call.scalar("s");
-  return {{dtype_or(call, DType::f32), {}}};
+  const DType dtype = dtype_or(call, DType::f32);
+  // 16-bit floats are rounded instead, to infinity if need be.
+  if (dtype != DType::bf16 && dtype != DType::f16) require_number(call, "s", dtype);
+  return {{dtype, {}}};
 }
 Metas randperm(const OpCall& call) {
   const int64_t n = call.integer("n");
   if (n < 0) fail(call, "n is {}; it cannot be negative", n);
   const DType dtype = dtype_or(call, DType::i64);
   require_kind(call, "dtype", dtype, kReal);
+  if (is_integral(dtype) && n - 1 > int_max(dtype))
+    fail(call, "n is {}; dtype {} cannot hold {}", n, name_of(dtype), n - 1);
   return {{dtype, {n}}};
 }
 
@@ -117,12 +129,16 @@ void register_factories(ShapeTable& table) {
   table.add("aten::arange.start_step", arange);
   table.add("aten::arange.start", arange);
   table.add("aten::arange.default", arange);
-  table.add("aten::new_full.default", new_of_size);
+  table.add("aten::new_full.default", [](const OpCall& call) {
+    Metas out = new_of_size(call);
+    require_number(call, "fill_value", out[0].dtype);
+    return out;
+  });
   table.add("aten::new_ones.default", new_of_size);
   table.add("aten::new_zeros.default", new_of_size);
   table.add("aten::empty_like.default", like);
   table.add("aten::full.default", full);
-  table.add("aten::full_like.default", like);
+  table.add("aten::full_like.default", full_like);
   table.add("aten::zeros.default", of_size);
   table.add("aten::ones.default", of_size);
   table.add("aten::zeros_like.default", like);

@@ -1,5 +1,6 @@
 // Writes by index along a dim, by position and by mask; selections whose size depends on data; segments.
 #include "core/opset/checks.h"
+#include "core/opset/number_checks.h"
 
 namespace assay {
 namespace {
@@ -70,7 +71,7 @@ Metas index_fill(const OpCall& call) {
     if (is_complex(meta(call, "value").dtype) && !is_complex(meta(call, "self").dtype))
       fail(call, "value is complex and self has dtype {}", name_of(meta(call, "self").dtype));
   } else {
-    call.scalar("value");
+    require_number(call, "value", meta(call, "self").dtype);
   }
   return {meta(call, "self")};
 }

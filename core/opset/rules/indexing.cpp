@@ -1,5 +1,6 @@
 // Gathers, scatters and embeddings.
 #include "core/opset/checks.h"
+#include "core/opset/number_checks.h"
 
 namespace assay {
 namespace {
@@ -141,7 +142,7 @@ Metas scatter(const OpCall& call, bool from_tensor) {
 }
 Metas scatter_src(const OpCall& call) { return scatter(call, true); }
 Metas scatter_value(const OpCall& call) {
-  call.scalar("value");
+  require_number(call, "value", meta(call, "self").dtype);
   return scatter(call, false);
 }
 Metas scatter_reduce(const OpCall& call) {

@@ -1,5 +1,6 @@
 // Copies that move, repeat or join elements.
 #include "core/opset/checks.h"
+#include "core/opset/number_checks.h"
 
 #include <algorithm>
 
@@ -128,6 +129,7 @@ Metas constant_pad(const OpCall& call) {
     }
     size = padded;
   }
+  require_number(call, "value", self.dtype);
   return {self};
 }
 

@@ -1,5 +1,6 @@
 // Pointwise functions of one tensor.
 #include "core/opset/checks.h"
+#include "core/opset/number_checks.h"
 
 namespace assay {
 namespace {
@@ -92,15 +93,18 @@ Metas gelu(const OpCall& call) {
 Metas hardtanh(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   require_kind(call, "self", self.dtype, kReal);
-  if (self.dtype == DType::u8 &&
-      (call.scalar("min_val").as_double() < 0 || call.scalar("max_val").as_double() < 0)) {
-    fail(call, "self has dtype u8; min_val and max_val must not be negative");
+  for (const char* name : {"min_val", "max_val"}) {
+    const double limit = call.scalar(name).as_double();
+    if (self.dtype == DType::u8 && limit <= -1)
+      fail(call, "self has dtype u8; min_val and max_val must not be negative");
+    // Limits of integers become i64 first: what lies between -1 and 0 is 0.
+    if (!(is_integral(self.dtype) && limit > -1 && limit < 0)) require_number(call, name, self.dtype);
   }
   return {self};
 }
 
 Metas fill(const OpCall& call) {
-  call.scalar("value");
+  require_number(call, "value", meta(call, "self").dtype);
   return {meta(call, "self")};
 }
 
