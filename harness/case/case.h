@@ -18,6 +18,9 @@ namespace assay {
 struct Checks {
   bool suite_drawn = false;  // inputs are exchangeable draws of the suite: RMS and bias gates apply
   bool exact_probe = false;  // every order is exact: equal bit for bit
+  // NaN is a right answer by the definition that the operator's error model names (the mean of nothing):
+  // results that are NaN everywhere are compared, not vacuous.
+  bool nan_policy = false;
   bool negative = false;     // must be refused with a clear error (rejected_bad_input)
   std::string expect_error;  // negative: what the message must mention
 };

@@ -60,6 +60,8 @@ struct Judge::State {
   void judge_end_to_end(const RunResult& run, const std::vector<std::optional<ExpectedOutput>>& expected,
                         const std::vector<OutputPlan>& outputs, NodeVerdict& total, int64_t& compared);
   std::string witness_name(bool any_witness) const;
+  bool has_nan_policy() const;
+  bool is_fallback_only(const RunResult& run) const;
   Verdict judge_values(const RunResult& run);
   void conclude(const RunResult& run, Verdict& verdict) const;
 };
@@ -228,8 +230,7 @@ void Judge::State::judge_end_to_end(const RunResult& run,
   if (differs_from_file_only)
     verdict.detail += "; the output agrees with Assay's reference, the file does not";
   if (gate.status == GateStatus::pass && determined == 0) gate.status = GateStatus::undetermined;
-  if (verdict.status == Status::pass && is_reference_nan(centres, request.inputs) &&
-      !request.checks.exact_probe) {
+  if (verdict.status == Status::pass && is_reference_nan(centres, request.inputs) && !has_nan_policy()) {
     verdict.status = Status::vacuous;
     verdict.reason = "reference_nan";
     verdict.detail =
@@ -247,6 +248,23 @@ void Judge::State::judge_end_to_end(const RunResult& run,
   if (total.margin) verdict.margin.reset();
   if (total.margin && verdict.status == Status::pass) verdict.worst.reset();
   raise(total, verdict);
+}
+
+// A result that is NaN everywhere is an answer: a probe says so, or a suite does of operators whose models
+// all name the definition that gives it.
+bool Judge::State::has_nan_policy() const {
+  if (request.checks.exact_probe) return true;
+  return request.checks.nan_policy &&
+         std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+           return reference::is_host_scalar(node.op) ||
+                  (reference::has_operator(node.op) && !reference::error_model(node.op).authority.empty());
+         });
+}
+
+// The harness ran what was to be computed: its own numbers say nothing about the device.
+bool Judge::State::is_fallback_only(const RunResult& run) const {
+  return any_placement(run, Placement::fallback) &&
+         std::none_of(run.nodes.begin(), run.nodes.end(), is_device);
 }
 
 std::string Judge::State::witness_name(bool any_witness) const {
@@ -285,9 +303,7 @@ Verdict Judge::State::judge_values(const RunResult& run) {
       compared += local.judged;
     }
     std::vector<OutputPlan> end_to_end = tensor_outputs();
-    const bool fallback_only = any_placement(run, Placement::fallback) &&
-                               std::none_of(run.nodes.begin(), run.nodes.end(), is_device);
-    if (graph.nodes.size() == 1 && !fallback_only && !graph.nodes[0].op.starts_with("_operator")) {
+    if (graph.nodes.size() == 1 && !is_fallback_only(run) && !graph.nodes[0].op.starts_with("_operator")) {
       std::map<std::size_t, ExpectedOutput> by_number;
       std::vector<OutputPlan> rest;
       for (const OutputPlan& plan : end_to_end) {
@@ -318,8 +334,7 @@ Verdict Judge::State::judge_values(const RunResult& run) {
           values.push_back(Wide::from(chain->at(static_cast<std::size_t>(graph.outputs[plan.number].value))));
         }
         for (const Wide& value : values) pointers.push_back(&value);
-        if (total.status == Status::pass && is_reference_nan(pointers, request.inputs) &&
-            !request.checks.exact_probe) {
+        if (total.status == Status::pass && is_reference_nan(pointers, request.inputs) && !has_nan_policy()) {
           total.status = Status::vacuous;
           total.reason = "reference_nan";
           total.detail = "the reference is NaN everywhere although no input is: nothing can be compared";
@@ -412,7 +427,11 @@ Verdict Judge::judge(const RunResult& run) {
   const reference::DrawSeed draws(state_->request.seed);
   if (auto refused = state_->reference_refuses()) return *refused;
   try {
-    verdict = state_->judge_values(run);
+    if (state_->request.expected.empty() && state_->is_fallback_only(run)) {
+      verdict.status = Status::pass;  // the conclusion says that nothing ran on the device
+    } else {
+      verdict = state_->judge_values(run);
+    }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::malformed_file) throw;
     verdict.status = Status::malformed_file;

@@ -98,9 +98,9 @@ std::string duplicate_key(const Case& c, uint64_t seed) {
   if (!may_have_duplicates(c, seed)) return "";
   std::string key = graph_to_json(*c.graph) + inputs_text(c);
   if (has_draws(c)) key += fmt::format("\nseed {}", draw_seed(c, seed));
-  key += fmt::format("\n{} {} {} {} {} {} {} {} {} {}", c.weights_key, c.golden, c.mutant, c.world_size,
-                     c.steps, c.checks.suite_drawn, c.checks.exact_probe, c.checks.negative,
-                     c.checks.expect_error, c.carry.size());
+  key += fmt::format("\n{} {} {} {} {} {} {} {} {} {} {}", c.weights_key, c.golden, c.mutant, c.world_size,
+                     c.steps, c.checks.suite_drawn, c.checks.exact_probe, c.checks.nan_policy,
+                     c.checks.negative, c.checks.expect_error, c.carry.size());
   for (const auto& [from, to] : c.carry) key += fmt::format(" {}>{}", from, to);
   return key;
 }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/opset/classify.h"
+#include "reference/draws.h"
 #include "reference/evaluate.h"
 
 namespace assay {
@@ -38,6 +39,14 @@ std::vector<ValueId> tensors_read(const Graph& graph, const Node& node) {
   std::erase_if(
       ids, [&](ValueId id) { return graph.values[static_cast<std::size_t>(id)].kind != ValueKind::tensor; });
   return ids;
+}
+
+bool draws_as_named(const Graph& graph, const Node& node) {
+  return is_random_op(node.op) && std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+           if (id < 0) return false;
+           const Value& value = graph.values[static_cast<std::size_t>(id)];
+           return has_unknown_size(std::vector<TensorMeta>{{value.dtype, value.shape}});
+         });
 }
 
 // OpCall by metas: unlike OpCall(graph, node) it takes nodes whose results depend on data.
@@ -307,8 +316,7 @@ void DeviceRun::host_scalar(int i, HostScalars& scalars) {
 std::vector<Tensor> DeviceRun::contents_before(const std::vector<BufferPtr>& outputs) const {
   std::vector<Tensor> before;
   if (mutant_ == nullptr || mutant_->effect != Effect::execution) return before;
-  for (const BufferPtr& buffer : outputs)
-    before.push_back(buffer ? buffer->read(buffer->meta()) : Tensor());
+  for (const BufferPtr& buffer : outputs) before.push_back(buffer ? buffer->read(buffer->meta()) : Tensor());
   return before;
 }
 
@@ -386,7 +394,9 @@ void DeviceRun::run_on_host(int i, const Node& node, const NodeSupport& support)
   Stopwatch watch;
   watch.start();
   int64_t bytes = 0;
-  const OpCall call = call_of(graph_, node);
+  // Draws are the ones of the reference's chain, which go by the node's name and the case's seed.
+  const reference::DrawSeed draws(request_.seed);
+  const OpCall call = draws_as_named(graph_, node) ? OpCall(graph_, node) : call_of(graph_, node);
   // Kernels trust shapes that were checked; a case of bad input has not been.
   if (request_.negative) validate(graph_);
   std::vector<reference::Wide> wides;

@@ -15,6 +15,7 @@ using Json = nlohmann::json;
 Json json_of(const Checks& checks) {
   return {{"suite_drawn", checks.suite_drawn},
           {"exact_probe", checks.exact_probe},
+          {"nan_policy", checks.nan_policy},
           {"negative", checks.negative},
           {"expect_error", checks.expect_error}};
 }
@@ -23,6 +24,7 @@ Checks checks_from(const Fields& fields) {
   Checks checks;
   checks.suite_drawn = fields.boolean("suite_drawn");
   checks.exact_probe = fields.boolean("exact_probe");
+  checks.nan_policy = fields.boolean("nan_policy");
   checks.negative = fields.boolean("negative");
   checks.expect_error = fields.text("expect_error");
   return checks;

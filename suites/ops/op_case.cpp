@@ -91,6 +91,7 @@ Case OpCase::empty_case() const {
   c.suite = "ops";
   c.subject = op_;
   c.checks = checks_;
+  c.checks.nan_policy = !checks_.negative;
   return c;
 }
 
