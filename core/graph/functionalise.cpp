@@ -132,13 +132,8 @@ class Pass {
   void replace(Node& node, const std::string& form, int64_t at) {
     const auto* self =
         node.arguments.empty() ? nullptr : std::get_if<ValueArg>(&node.arguments.front().value);
-    if (self == nullptr || self->id < 0 || node.outputs.size() != 1 || node.outputs[0] < 0) {
-      throw Error(
-          ErrorCode::malformed_file,
-          fmt::format("{}: node '{}' ({}): an in-place operator needs a tensor as its first argument and one "
-                      "result",
-                      graph_.id, node.name, node.op));
-    }
+    // Left to validate(), which names what the schema wants.
+    if (self == nullptr || self->id < 0 || node.outputs.size() != 1 || node.outputs[0] < 0) return;
     check_no_other_view(node, self->id, at);
     rename_arguments(node, form);
     node.op = form;
@@ -241,11 +236,14 @@ std::string functional_form(std::string_view op) {
   return changing == nullptr || takes_same_arguments(*changing, *schema) ? form : "";
 }
 
-void functionalise(Graph& graph) {
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+bool changes_in_place(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
     return !functional_form(node.op).empty() || trains_batch_norm(node);
   });
-  if (any) Pass(graph).run();
+}
+
+void functionalise(Graph& graph) {
+  if (changes_in_place(graph)) Pass(graph).run();
 }
 
 }  // namespace assay

@@ -12,6 +12,9 @@ namespace assay {
 // functional form.
 std::string functional_form(std::string_view op);
 
+// Some node has a functional form, or trains a batch norm and so changes its running statistics.
+bool changes_in_place(const Graph& graph);
+
 // Replaces every in-place operator by its functional form, later uses of what it changed by its result, and
 // adds the mutations of buffers, parameters and user inputs to the outputs (before the user outputs, as
 // PyTorch orders them). Throws Error{unsupported} where a view of the changed tensor, or the tensor that it

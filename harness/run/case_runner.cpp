@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/graph/functionalise.h"
 #include "core/graph/json.h"
 #include "harness/case/lift_draws.h"
 #include "harness/judge/expected.h"
@@ -57,6 +58,20 @@ std::vector<std::optional<std::string>> output_names(const Graph& graph) {
     }
   }
   return names;
+}
+
+// Worker and judge read graphs without in-place operators; all three must mean the same nodes and outputs.
+std::shared_ptr<const Case> functional_case(const std::shared_ptr<const Case>& c) {
+  if (!c->graph || !changes_in_place(*c->graph)) return c;
+  auto functional = std::make_shared<Case>(*c);
+  try {
+    auto graph = std::make_shared<Graph>(*c->graph);
+    functionalise(*graph);
+    functional->graph = std::move(graph);
+  } catch (const Error& error) {
+    set_graph_error(*functional, error);
+  }
+  return functional;
 }
 
 // `graph` becomes the one that the backend runs where it is not the case's own.
@@ -133,7 +148,7 @@ std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
   try {
     outcome = planned.c->trials.empty() ? attempt(planned, blank) : attempt_mutant(planned, blank);
   } catch (const JudgeFailure& failure) {
-    failed(Status::infrastructure_error, failure.reason, failure.detail);
+    failed(failure.status, failure.reason, failure.detail);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::internal) {
       failed(Status::infrastructure_error, "internal", error.what());
@@ -155,7 +170,8 @@ std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
 }
 
 std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Record record) {
-  const Case& c = *planned.c;
+  const std::shared_ptr<const Case> functional = functional_case(planned.c);
+  const Case& c = *functional;
   CaseOutcome outcome;
   if (!c.graph) {
     const Status refused =
@@ -191,8 +207,8 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   auto prepared = judge_.prepare(judge_request);
   if (!prepared) return std::nullopt;
   std::optional<Graph> lifted;
-  const RunRequest request =
-      request_of(options_, planned, judge_request.inputs, std::move(*prepared), lifted);
+  const RunRequest request = request_of(options_, {functional, planned.mode, planned.same_as},
+                                        judge_request.inputs, std::move(*prepared), lifted);
   const auto result = worker_.run(request, lifted ? *lifted : *c.graph);
   if (!result) return std::nullopt;
   auto verdict = judge_.judge(*result);
@@ -243,7 +259,7 @@ std::optional<CaseOutcome> CaseRunner::attempt_mutant(const PlannedCase& planned
       return Trial{std::move(outcome->record), outcome->mutant_changed};
     } catch (const JudgeFailure& failure) {
       Trial trial{blank, std::nullopt};
-      set(trial.record, Status::infrastructure_error, failure.reason, failure.detail);
+      set(trial.record, failure.status, failure.reason, failure.detail);
       return trial;
     }
   };

@@ -15,8 +15,12 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
   }
   try {
     if (exchange.type == "error") {
-      throw JudgeFailure{"judge_failed",
-                         "the judge refused: " + decode_error(exchange.reply, "judge").message};
+      const WireError error = decode_error(exchange.reply, "judge");
+      // The case's graph is at fault, not the judge.
+      if (error.code == "malformed_file") {
+        throw JudgeFailure{"malformed", error.message, Status::malformed_file};
+      }
+      throw JudgeFailure{"judge_failed", "the judge refused: " + error.message};
     }
     if (exchange.type != expected)
       throw JudgeFailure{"judge_failed", "the judge answered '" + exchange.type + "'"};

@@ -9,9 +9,10 @@
 
 namespace assay {
 
-// The judge crashed, hung or refused: infrastructure_error.
+// The judge crashed, hung or refused; or the graph that it was given is malformed.
 struct JudgeFailure {
   std::string reason, detail;
+  Status status = Status::infrastructure_error;
 };
 
 class JudgeClient {
