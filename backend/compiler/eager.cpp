@@ -55,12 +55,13 @@ Native native_of(const Program& program) {
 
 const Kernel& check_call(const OpCall& call) {
   check_outputs(call);
+  // Of dtypes that no operator has, before operators that are not there yet.
+  for (const TensorMeta& meta : call.inputs()) check_dtype(call, meta);
+  for (const TensorMeta& meta : call.outputs()) check_dtype(call, meta);
   const Kernel* kernel = kernels().find(call.op());
   if (kernel == nullptr) {
     throw Unsupported(ASSAY_REASON_OPERATOR, call.op() + ": the device has no kernel for this operator");
   }
-  for (const TensorMeta& meta : call.inputs()) check_dtype(call, meta);
-  for (const TensorMeta& meta : call.outputs()) check_dtype(call, meta);
   return *kernel;
 }
 

@@ -406,7 +406,16 @@ void DeviceRun::run_on_host(int i, const Node& node, const NodeSupport& support)
   }
   std::vector<const reference::Wide*> inputs;
   for (const reference::Wide& wide : wides) inputs.push_back(&wide);
-  const std::vector<reference::Wide> outputs = reference::evaluate(call, inputs);
+  std::vector<reference::Wide> outputs;
+  try {
+    outputs = reference::evaluate(call, inputs);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported || request_.negative) throw;
+    // Why the device does not take it decides what the case is.
+    throw RunFailure{Status::unsupported, support.reason,
+                     fmt::format("neither the device nor the harness can run this: {}; {}", support.message,
+                                 error.what())};
+  }
   for (std::size_t k = 0; k < node.outputs.size() && k < outputs.size(); ++k) {
     if (node.outputs[k] < 0) continue;
     set_meta(node.outputs[k], outputs[k].meta);
