@@ -1,5 +1,8 @@
-// Layer, group and batch normalisation: mean first, then the variance around it (two passes), in fp32.
+// Layer, group and batch normalisation and variance: mean first, then the variance around it (two passes), in
+// fp32. Rows are divided by a power of two near their largest magnitude before, so that sums and squares of
+// large values stay finite; that is exact.
 #include <algorithm>
+#include <limits>
 
 #include "backend/kernels/rows.h"
 
@@ -45,6 +48,53 @@ class Affine {
   std::optional<std::size_t> weight_, bias_;
 };
 
+// Rows of a tile divided by 2^k <= max |x| < 2^(k + 1), or by 1 where a row is smaller than that.
+class ScaledRows {
+ public:
+  ScaledRows(KernelContext& ctx, const RowTile& tile, DType dtype) : ctx_(ctx), tile_(tile) {
+    // (2 * 65504)^2 times any count is finite.
+    if (dtype == DType::f16) return;
+    scale_ = per_row_tile(ctx, DType::f32, tile);
+    inverse_ = per_row_tile(ctx, DType::f32, tile);
+    bool first = true;
+    for (const Box& piece : tile.pieces()) {
+      const ProgramBuilder::Mark mark = ctx.b.mark();
+      ctx.b.tensor_reduce(first ? *scale_ : *inverse_, loaded(piece), AluOp::abs_max);
+      if (!first) ctx.b.tensor_tensor(*scale_, *scale_, *inverse_, AluOp::max);
+      first = false;
+      if (!whole()) ctx.b.release(mark);
+    }
+    // The bits of the exponent alone are a power of two; infinity and NaN become the largest one.
+    const AccessPattern bits = scale_->reinterpreted(DType::i32);
+    ctx.b.tensor_scalar_int(bits, bits, AluOp::bitwise_and, 0x7F800000, false, AluOp::none, 0, false,
+                            Engine::vector);
+    ctx.b.tensor_scalar(*scale_, *scale_, AluOp::max, 1.0f, false, AluOp::min, 0x1p126f);
+    ctx.b.tensor_scalar(*inverse_, *scale_, AluOp::reciprocal, 0.0f);
+  }
+  bool whole() const { return tile_.pieces().size() == 1; }
+  // x / scale: a new tile, or the one of before where the row is one piece.
+  AccessPattern values(const Box& piece) {
+    if (whole() && scaled_) return *scaled_;
+    const AccessPattern x = loaded(piece);
+    if (!scale_) return x;
+    scaled_ = row_tile(ctx_, DType::f32, tile_, piece.count());
+    ctx_.b.tensor_tensor(*scaled_, x, along_row(*inverse_, piece.count()), AluOp::multiply);
+    return *scaled_;
+  }
+  // nullopt: 1.
+  const std::optional<AccessPattern>& scale() const { return scale_; }
+  const std::optional<AccessPattern>& inverse() const { return inverse_; }
+
+ private:
+  AccessPattern loaded(const Box& piece) {
+    if (!whole() || !x_) x_ = load(ctx_, tile_, 0, piece);
+    return *x_;
+  }
+  KernelContext& ctx_;
+  const RowTile& tile_;
+  std::optional<AccessPattern> scale_, inverse_, x_, scaled_;
+};
+
 void store_per_row(KernelContext& ctx, const RowTile& tile, std::size_t view, DType dtype,
                    const AccessPattern& value) {
   const AccessPattern t = per_row_tile(ctx, dtype, tile);
@@ -60,10 +110,11 @@ void normalise(KernelContext& ctx, const Normalisation& n) {
   if (n.rstd) views.per_row.push_back(*n.rstd);
   for_each_row_tile(ctx, views, [&](const RowTile& tile) {
     const auto count = static_cast<float>(tile.length);
-    const bool whole = tile.pieces().size() == 1;
     const AccessPattern mean = per_row_tile(ctx, DType::f32, tile);
     const AccessPattern rstd = per_row_tile(ctx, DType::f32, tile);
     const AccessPattern part = per_row_tile(ctx, DType::f32, tile);
+    const AccessPattern inverse = per_row_tile(ctx, DType::f32, tile);
+    ScaledRows x(ctx, tile, n.x.dtype);
     AccessPattern difference;
     // sum / count over pieces of what `values` gives.
     const auto mean_of = [&](const AccessPattern& into,
@@ -74,31 +125,49 @@ void normalise(KernelContext& ctx, const Normalisation& n) {
         ctx.b.tensor_reduce(first ? into : part, values(piece), AluOp::add);
         if (!first) ctx.b.tensor_tensor(into, into, part, AluOp::add);
         first = false;
-        if (!whole) ctx.b.release(mark);
+        if (!x.whole()) ctx.b.release(mark);
       }
       ctx.b.tensor_scalar(into, into, AluOp::divide, count);
     };
-    AccessPattern x;
     const auto minus_mean = [&](const Box& piece) {
-      const int64_t length = piece.count();
-      const AccessPattern d = row_tile(ctx, DType::f32, tile, length);
-      ctx.b.tensor_tensor(d, whole ? x : load(ctx, tile, 0, piece), along_row(mean, length), AluOp::subtract);
+      const AccessPattern values = x.values(piece);
+      const AccessPattern d =
+          x.scale() ? values : row_tile(ctx, DType::f32, tile, piece.count());  // a scaled tile is our own
+      ctx.b.tensor_tensor(d, values, along_row(mean, piece.count()), AluOp::subtract);
       return d;
     };
-    mean_of(mean, [&](const Box& piece) { return x = load(ctx, tile, 0, piece); });
+    mean_of(mean, [&](const Box& piece) { return x.values(piece); });
     mean_of(rstd, [&](const Box& piece) {
       difference = minus_mean(piece);
       const AccessPattern square = row_tile(ctx, DType::f32, tile, piece.count());
       ctx.b.tensor_tensor(square, difference, difference, AluOp::multiply);
       return square;
     });
-    ctx.b.tensor_scalar(rstd, rstd, AluOp::add, static_cast<float>(n.eps), false, AluOp::rsqrt);
+    const auto eps = static_cast<float>(n.eps);
+    if (x.scale()) {
+      // 1 / sqrt(var s^2 + eps) = 1 / sqrt(var + eps / s^2) / s. Where a constant row is large eps / s^2 is
+      // lost: s := 1.
+      const AccessPattern varies = ctx.b.sbuf(DType::u8, tile.partitions, {tile.rows});
+      ctx.b.tensor_scalar(varies, rstd, AluOp::is_ne, 0.0f);
+      ctx.b.memset(inverse, 1.0f);
+      ctx.b.copy_predicated(inverse, *x.inverse(), varies);
+      ctx.b.tensor_tensor(part, inverse, inverse, AluOp::multiply);
+      ctx.b.tensor_scalar(part, part, AluOp::multiply, eps);
+      ctx.b.tensor_tensor(rstd, rstd, part, AluOp::add);
+      ctx.b.tensor_scalar(rstd, rstd, AluOp::rsqrt, 0.0f);
+    } else {
+      ctx.b.tensor_scalar(rstd, rstd, AluOp::add, eps, false, AluOp::rsqrt);
+    }
     for (const Box& piece : tile.pieces()) {
       const ProgramBuilder::Mark mark = ctx.b.mark();
-      const AccessPattern t = whole ? difference : minus_mean(piece);
+      const AccessPattern t = x.whole() ? difference : minus_mean(piece);
       ctx.b.tensor_tensor(t, t, along_row(rstd, piece.count()), AluOp::multiply);
       affine.store(ctx, tile, piece, t);
       ctx.b.release(mark);
+    }
+    if (x.scale()) {
+      ctx.b.tensor_tensor(mean, mean, *x.scale(), AluOp::multiply);
+      ctx.b.tensor_tensor(rstd, rstd, inverse, AluOp::multiply);
     }
     if (n.mean) store_per_row(ctx, tile, 0, n.mean->dtype, mean);
     if (n.rstd) store_per_row(ctx, tile, n.mean ? 1 : 0, n.rstd->dtype, rstd);
@@ -178,41 +247,77 @@ void batch_norm_of_batch(KernelContext& ctx) {
                   ctx.call.floating("eps")});
 }
 
+// rstd := rstd * weight where that is a normal number, for a large difference times rstd may be infinite
+// though the result is not; returns what remains to be multiplied, 1 or else the weight.
+AccessPattern fold(KernelContext& ctx, const RowTile& tile, const AccessPattern& rstd,
+                   const AccessPattern& weight) {
+  const AccessPattern product = per_row_tile(ctx, DType::f32, tile);
+  const AccessPattern size = per_row_tile(ctx, DType::f32, tile);
+  const AccessPattern rest = per_row_tile(ctx, DType::f32, tile);
+  const AccessPattern normal = per_row_tile(ctx, DType::u8, tile);
+  const AccessPattern finite = per_row_tile(ctx, DType::u8, tile);
+  ctx.b.tensor_tensor(product, rstd, weight, AluOp::multiply);
+  ctx.b.tensor_scalar(size, product, AluOp::abs, 0.0f);
+  ctx.b.tensor_scalar(normal, size, AluOp::is_ge, std::numeric_limits<float>::min());
+  ctx.b.tensor_scalar(finite, size, AluOp::is_le, std::numeric_limits<float>::max());
+  ctx.b.tensor_tensor(normal, normal, finite, AluOp::logical_and);
+  ctx.b.tensor_copy(rest, weight);
+  ctx.b.memset(size, 1.0f);
+  ctx.b.copy_predicated(rest, size, normal);
+  ctx.b.copy_predicated(rstd, product, normal);
+  return rest;
+}
+
 // With given statistics; the saved statistics are empty.
 void batch_norm(KernelContext& ctx) {
   if (ctx.output(0).count() == 0) return;
   const View x = channels_first(ctx.input("input")), y = channels_first(ctx.output(0));
-  Normalisation n{x,  y, optional_input(ctx, "weight"), optional_input(ctx, "bias"), {},
-                  {}, 1, ctx.call.floating("eps")};
-  if (n.weight) n.weight = along_channels(*n.weight, x);
+  const std::optional<View> weight = optional_input(ctx, "weight");
+  Normalisation n{x, y, {}, optional_input(ctx, "bias"), {}, {}, 1, ctx.call.floating("eps")};
   if (n.bias) n.bias = along_channels(*n.bias, x);
   RowViews views;
   const Affine affine(views, n);
   views.kept = 1;
   views.per_row = {ctx.input("running_mean"), ctx.input("running_var")};
+  if (weight) views.per_row.push_back(*weight);
   for_each_row_tile(ctx, views, [&](const RowTile& tile) {
     const AccessPattern mean = load(ctx, tile, 0);
     const AccessPattern rstd = per_row_tile(ctx, DType::f32, tile);
     ctx.b.tensor_scalar(rstd, load(ctx, tile, 1), AluOp::add, static_cast<float>(n.eps), false, AluOp::rsqrt);
+    std::optional<AccessPattern> rest;
+    if (weight) rest = fold(ctx, tile, rstd, load(ctx, tile, 2));
     for (const Box& piece : tile.pieces()) {
       const ProgramBuilder::Mark mark = ctx.b.mark();
       const int64_t length = piece.count();
       const AccessPattern t = row_tile(ctx, DType::f32, tile, length);
       ctx.b.tensor_tensor(t, load(ctx, tile, 0, piece), along_row(mean, length), AluOp::subtract);
       ctx.b.tensor_tensor(t, t, along_row(rstd, length), AluOp::multiply);
+      if (rest) ctx.b.tensor_tensor(t, t, along_row(*rest, length), AluOp::multiply);
       affine.store(ctx, tile, piece, t);
       ctx.b.release(mark);
     }
   });
 }
 
-// Variance around the mean, divided by n - correction.
+void fill_rows(KernelContext& ctx, const View& out, float value) {
+  for_each_row_tile(ctx, {{out}, {}, out.shape.size()}, [&](const RowTile& tile) {
+    for (const Box& piece : tile.pieces()) {
+      const AccessPattern t = row_tile(ctx, out.dtype, tile, piece.count());
+      ctx.b.memset(t, value);
+      ctx.b.dma_copy(tile.hbm(0, piece), t);
+    }
+  });
+}
+
+// Variance around the mean, divided by n - correction; NaN where that is not positive (array API: such a
+// variance is NaN).
 void variance(KernelContext& ctx, std::vector<int64_t> dims, double correction) {
   const View in = ctx.input("self"), out = ctx.output();
   if (out.count() == 0) return;
-  if (in.count() == 0) ctx.unsupported(ASSAY_REASON_SHAPE, "the variance of no elements");
   for (int64_t& dim : dims) dim = normalise_dim(dim, in.rank(), ctx.call);
   if (in.rank() == 0) dims.clear();
+  const double divisor = static_cast<double>(in.count() / out.count()) - correction;
+  if (!(divisor > 0)) return fill_rows(ctx, out, std::numeric_limits<float>::quiet_NaN());
   Shape kept;
   for (int64_t d : other_dims(in.rank(), dims)) kept.push_back(in.shape[static_cast<std::size_t>(d)]);
   const RowViews views{{with_last(in, dims)}, {out.reshaped(kept)}, kept.size()};
@@ -220,12 +325,13 @@ void variance(KernelContext& ctx, std::vector<int64_t> dims, double correction) 
     const AccessPattern mean = per_row_tile(ctx, DType::f32, tile);
     const AccessPattern total = per_row_tile(ctx, DType::f32, tile);
     const AccessPattern part = per_row_tile(ctx, DType::f32, tile);
+    ScaledRows rows(ctx, tile, in.dtype);
     for (const bool squares : {false, true}) {
       const AccessPattern& into = squares ? total : mean;
       bool first = true;
       for (const Box& piece : tile.pieces()) {
         const ProgramBuilder::Mark mark = ctx.b.mark();
-        AccessPattern x = load(ctx, tile, 0, piece);
+        AccessPattern x = rows.values(piece);
         if (squares) {
           const AccessPattern d = row_tile(ctx, DType::f32, tile, piece.count());
           ctx.b.tensor_tensor(d, x, along_row(mean, piece.count()), AluOp::subtract);
@@ -235,13 +341,18 @@ void variance(KernelContext& ctx, std::vector<int64_t> dims, double correction) 
         ctx.b.tensor_reduce(first ? into : part, x, AluOp::add);
         if (!first) ctx.b.tensor_tensor(into, into, part, AluOp::add);
         first = false;
-        ctx.b.release(mark);
+        if (!rows.whole()) ctx.b.release(mark);
       }
       if (!squares) ctx.b.tensor_scalar(mean, mean, AluOp::divide, static_cast<float>(tile.length));
     }
-    const double divisor = std::max(static_cast<double>(tile.length) - correction, 0.0);
     const AccessPattern result = per_row_tile(ctx, out.dtype, tile);
-    ctx.b.tensor_scalar(result, total, AluOp::divide, static_cast<float>(divisor));
+    ctx.b.tensor_scalar(total, total, AluOp::divide, static_cast<float>(divisor));
+    if (rows.scale()) {
+      ctx.b.tensor_tensor(total, total, *rows.scale(), AluOp::multiply);
+      ctx.b.tensor_tensor(result, total, *rows.scale(), AluOp::multiply);
+    } else {
+      ctx.b.tensor_copy(result, total);
+    }
     ctx.b.dma_copy(tile.hbm(0), result);
   });
 }
