@@ -179,6 +179,19 @@ TEST(Functionalise, RedirectsLaterUsesAndAddsTheMutation) {
   EXPECT_EQ(graph.outputs[2].value, 2);
 }
 
+// What is wrong with a call is for validate() to say.
+TEST(Functionalise, LeavesCallsWithoutATensorAlone) {
+  GraphBuilder builder("in-place");
+  const ValueId x = builder.input("x", DType::f32, {3});
+  builder.output(x);
+  builder.declared_node("aten::relu_.default", {}, {{DType::f32, {3}}});
+  Graph graph = builder.build_unchecked();
+  EXPECT_TRUE(changes_in_place(graph));
+  EXPECT_NO_THROW(functionalise(graph));
+  EXPECT_EQ(graph.nodes[0].op, "aten::relu_.default");
+  EXPECT_THROW(validate(graph), Error);
+}
+
 // Exports that were not decomposed hide it: the schema of batch_norm says nothing of the buffers that it
 // changes.
 TEST(Functionalise, BatchNormInTrainingChangesItsRunningStatistics) {

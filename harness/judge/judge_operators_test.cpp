@@ -50,6 +50,48 @@ TEST(JudgeOperators, TheSuiteDrawnGatesAreApplied) {
   }
 }
 
+// The mean of nothing is NaN by definition: comparable where a suite says that the operator is meant.
+TEST(JudgeOperators, NaNByDefinitionIsComparedWhereASuiteSaysSo) {
+  JudgedCase c;
+  c.graph = testing::one_node(
+      {"aten::mean.dim", {{DType::f32, {0, 3}}}, {"self"}, {testing::ints_arg("dim", {0})}});
+  c.inputs = {Tensor(DType::f32, {0, 3})};
+  EXPECT_EQ(judge_emulated(c).reason, "reference_nan");
+  c.checks.nan_policy = true;
+  const Verdict verdict = judge_emulated(c);
+  EXPECT_EQ(verdict.status, Status::pass) << text_of(verdict);
+  RunResult zeros;
+  zeros.outputs = {Tensor(DType::f32, {3})};
+  JudgeRequest request;
+  request.case_id = "test/zeros";
+  request.graph = c.graph;
+  request.inputs = c.inputs;
+  request.checks = c.checks;
+  request.contract = testing::emulated_contract();
+  request.mode = "eager";
+  EXPECT_EQ(Judge(std::move(request)).judge(zeros).status, Status::nan_mismatch);
+}
+
+// Numbers that the harness drew are not the device's.
+TEST(JudgeOperators, DrawsOfTheHarnessAreNotJudged) {
+  JudgedCase c;
+  c.graph = testing::one_node({"aten::rand_like.default", {{DType::f32, {40, 40}}}, {"self"}, {}});
+  c.inputs = {Tensor(DType::f32, {40, 40})};
+  RunResult run;
+  run.outputs = {Tensor(DType::f32, {40, 40})};  // nothing that could be drawn
+  run.nodes.resize(1);
+  run.nodes[0].placement = Placement::fallback;
+  JudgeRequest request;
+  request.case_id = "test/draws";
+  request.graph = c.graph;
+  request.inputs = c.inputs;
+  request.contract = testing::emulated_contract();
+  request.mode = "eager";
+  const Verdict verdict = Judge(std::move(request)).judge(run);
+  EXPECT_EQ(verdict.status, Status::unsupported) << text_of(verdict);
+  EXPECT_EQ(verdict.reason, "nothing_ran_on_device");
+}
+
 TEST(JudgeOperators, CastsOfEightBitFloatsAreJudged) {
   for (const DType from : {DType::f32, DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2}) {
     for (const DType to : {DType::f32, DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2}) {
