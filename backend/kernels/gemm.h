@@ -1,4 +1,4 @@
-// Tiled matrix product on the Tensor engine, shared by mm, bmm, addmm and baddbmm.
+// Tiled matrix product on the Tensor engine (integers: on GpSimd), shared by mm, bmm, addmm and baddbmm.
 #pragma once
 
 #include <functional>
@@ -24,5 +24,9 @@ using Epilogue = std::function<void(const ProductTile&)>;
 // out[M, N] = epilogue(a[M, K] b[K, N]); any strides, any sizes, K = 0 gives zeros. fp32 accumulation in
 // ascending order of k.
 void gemm(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue);
+
+// The same of integers of out's dtype, modulo 2^w, on GpSimd; `sum` has out's dtype.
+void integer_gemm(KernelContext& ctx, const View& a, const View& b, const View& out,
+                  const Epilogue& epilogue);
 
 }  // namespace assay::backend

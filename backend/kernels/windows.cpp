@@ -53,7 +53,7 @@ std::vector<Band> bands(const Windows& w, int64_t bytes) {
 }
 
 AccessPattern load_band(KernelContext& ctx, const Windows& w, const Band& band, int64_t first, int n,
-                        float fill) {
+                        const Scalar& outside) {
   const int64_t size[3] = {extent(w, 0, 1), extent(w, 1, band.rows), extent(w, 2, w.out[2])};
   const int64_t start[3] = {band.depth * w.stride[0] - w.padding[0], band.row * w.stride[1] - w.padding[1],
                             -w.padding[2]};
@@ -66,7 +66,7 @@ AccessPattern load_band(KernelContext& ctx, const Windows& w, const Band& band, 
     filled = filled && count[d] == size[d];
     empty = empty || count[d] <= 0;
   }
-  if (!filled) ctx.b.memset(tile, fill);
+  if (!filled) fill(ctx, tile, outside);
   if (empty) return tile;
   AccessPattern inside = tile;
   for (int d = 0; d < 3; ++d) inside = inside.slice(d, from[d] - start[d], count[d]);

@@ -30,10 +30,10 @@ struct Band {
 // Bands whose windows and `bytes` bytes an output element fit into SBUF, as far as single rows do.
 std::vector<Band> bands(const Windows& w, int64_t bytes);
 
-// Planes first .. first+n-1 under the windows of a band, `fill` outside of the input: [depths, rows,
+// Planes first .. first+n-1 under the windows of a band, `outside` outside of the input: [depths, rows,
 // columns].
 AccessPattern load_band(KernelContext& ctx, const Windows& w, const Band& band, int64_t first, int n,
-                        float fill);
+                        const Scalar& outside);
 // What tap `tap` of every window sees: [rows, columns] of the output.
 AccessPattern tap_of(const Windows& w, const AccessPattern& tile, const Band& band, int64_t tap);
 // Where tap `tap` lies before strides and padding, by dimension.

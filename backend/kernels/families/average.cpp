@@ -70,7 +70,7 @@ void average_pool(KernelContext& ctx, int spatial) {
   const ProgramBuilder::Mark mark = ctx.b.mark();
   for_each_group(w, [&](int64_t first, int n) {
     for (const Band& band : bands(w, 4 + 4 + static_cast<int64_t>(size_of(w.y.dtype)))) {
-      const AccessPattern padded = load_band(ctx, w, band, first, n, 0);
+      const AccessPattern padded = load_band(ctx, w, band, first, n, {});
       const AccessPattern sum = ctx.b.sbuf(DType::f32, n, {band.rows, w.out[2]});
       for (int64_t tap = 0; tap < w.taps(); ++tap) {
         const AccessPattern seen = tap_of(w, padded, band, tap);

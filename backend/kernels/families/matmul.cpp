@@ -5,11 +5,32 @@ namespace assay::backend {
 namespace {
 
 Epilogue rounded(KernelContext& ctx) {
-  return [&ctx](const ProductTile& t) { ctx.b.tensor_copy(t.out, t.sum); };
+  return [&ctx](const ProductTile& t) { ctx.b.tensor_copy(t.out, t.sum, engine_for(t.out.dtype)); };
+}
+
+void product_of(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue) {
+  if (is_integral(out.dtype) && out.dtype != DType::boolean) return integer_gemm(ctx, a, b, out, epilogue);
+  require_matmul_dtype(ctx, out.dtype);
+  gemm(ctx, a, b, out, epilogue);
+}
+
+Epilogue added_integers(KernelContext& ctx, const View& self, int64_t alpha, int64_t beta) {
+  return [&ctx, self, alpha, beta](const ProductTile& t) {
+    ctx.b.tensor_scalar_int(t.out, t.sum, AluOp::multiply, alpha);
+    if (beta == 0) return;
+    const int64_t columns = t.out.sizes[0];
+    const AccessPattern bias = ctx.b.sbuf(self.dtype, t.out.partitions, {columns});
+    ctx.b.dma_copy(
+        bias, hbm_tile(self.dtype, self.tensor, self.offset + t.m0 * self.strides[0] + t.n0 * self.strides[1],
+                       t.out.partitions, self.strides[0], {columns}, {self.strides[1]}));
+    ctx.b.tensor_scalar_int(bias, bias, AluOp::multiply, beta);
+    ctx.b.tensor_tensor(t.out, t.out, bias, AluOp::add, Engine::gpsimd);
+  };
 }
 
 // beta * self + alpha * product; with beta 0 `self` is not read.
 Epilogue added(KernelContext& ctx, const View& self, const Scalar& alpha, const Scalar& beta) {
+  if (is_integral(self.dtype)) return added_integers(ctx, self, alpha.as_int(), beta.as_int());
   const auto a = static_cast<float>(alpha.as_double()), b = static_cast<float>(beta.as_double());
   return [&ctx, self, a, b](const ProductTile& t) {
     if (b == 0) {
@@ -41,35 +62,31 @@ Factors read_factors(const View& a, const View& b, const Scalar& alpha) {
 }
 
 void mm(KernelContext& ctx) {
-  require_matmul_dtype(ctx, ctx.output().dtype);
-  gemm(ctx, ctx.input("self"), ctx.input("mat2"), ctx.output(), rounded(ctx));
+  product_of(ctx, ctx.input("self"), ctx.input("mat2"), ctx.output(), rounded(ctx));
 }
 
 void bmm(KernelContext& ctx) {
-  require_matmul_dtype(ctx, ctx.output().dtype);
   const View a = ctx.input("self"), b = ctx.input("mat2"), out = ctx.output();
   for (int64_t i = 0; i < out.shape[0]; ++i) {
-    gemm(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i), rounded(ctx));
+    product_of(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i), rounded(ctx));
   }
 }
 
 void addmm(KernelContext& ctx) {
-  require_matmul_dtype(ctx, ctx.output().dtype);
   const View out = ctx.output();
   const Factors factors = read_factors(ctx.input("mat1"), ctx.input("mat2"), ctx.call.scalar("alpha"));
-  gemm(ctx, factors.a, factors.b, out,
-       added(ctx, ctx.input("self").broadcast_to(out.shape), ctx.call.scalar("alpha"),
-             ctx.call.scalar("beta")));
+  product_of(ctx, factors.a, factors.b, out,
+             added(ctx, ctx.input("self").broadcast_to(out.shape), ctx.call.scalar("alpha"),
+                   ctx.call.scalar("beta")));
 }
 
 void baddbmm(KernelContext& ctx) {
-  require_matmul_dtype(ctx, ctx.output().dtype);
   const View a = ctx.input("batch1"), b = ctx.input("batch2"), out = ctx.output();
   const View self = ctx.input("self").broadcast_to(out.shape);
   for (int64_t i = 0; i < out.shape[0]; ++i) {
     const Factors factors = read_factors(a.selected(0, i), b.selected(0, i), ctx.call.scalar("alpha"));
-    gemm(ctx, factors.a, factors.b, out.selected(0, i),
-         added(ctx, self.selected(0, i), ctx.call.scalar("alpha"), ctx.call.scalar("beta")));
+    product_of(ctx, factors.a, factors.b, out.selected(0, i),
+               added(ctx, self.selected(0, i), ctx.call.scalar("alpha"), ctx.call.scalar("beta")));
   }
 }
 

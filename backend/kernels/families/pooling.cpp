@@ -29,6 +29,19 @@ std::vector<int32_t> first_indices(const Windows& w) {
   return out;
 }
 
+// What no element is smaller than.
+Scalar lowest(DType dtype) {
+  Scalar out;
+  if (is_float(dtype)) {
+    out.kind = Scalar::Kind::floating;
+    out.f = -std::numeric_limits<double>::infinity();
+  } else if (dtype != DType::u8 && dtype != DType::boolean) {
+    out.i = std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(dtype));
+    out.f = static_cast<double>(out.i);
+  }
+  return out;
+}
+
 // best and index of a band from its tile.
 void compare_taps(KernelContext& ctx, const Windows& w, const Band& band, const AccessPattern& padded,
                   const AccessPattern& best, const AccessPattern& index) {
@@ -37,9 +50,12 @@ void compare_taps(KernelContext& ctx, const Windows& w, const Band& band, const 
   for (int64_t tap = 0; tap < w.taps(); ++tap) {
     const AccessPattern seen = tap_of(w, padded, band, tap);
     // The first largest element wins; the last NaN does.
-    ctx.b.tensor_tensor(better, seen, best, AluOp::is_gt);
-    ctx.b.tensor_tensor(nan, seen, seen, AluOp::is_ne);
-    ctx.b.tensor_tensor(better, better, nan, AluOp::logical_or);
+    const Engine engine = engine_for(seen.dtype);
+    ctx.b.tensor_tensor(better, seen, best, AluOp::is_gt, engine);
+    if (is_float(seen.dtype)) {
+      ctx.b.tensor_tensor(nan, seen, seen, AluOp::is_ne);
+      ctx.b.tensor_tensor(better, better, nan, AluOp::logical_or);
+    }
     int64_t at[3];
     tap_offset(w, tap, at);
     at[0] += band.depth * w.stride[0] - w.padding[0];
@@ -47,7 +63,7 @@ void compare_taps(KernelContext& ctx, const Windows& w, const Band& band, const 
     at[2] -= w.padding[2];
     const int64_t steps[] = {w.stride[1] * w.in[2], w.stride[2]};
     ctx.b.iota(candidate, (at[0] * w.in[1] + at[1]) * w.in[2] + at[2], 0, steps);
-    ctx.b.copy_predicated(best, seen, better);
+    ctx.b.copy_predicated(best, seen, better, engine);
     ctx.b.copy_predicated(index, candidate, better, Engine::gpsimd);
   }
 }
@@ -55,7 +71,6 @@ void compare_taps(KernelContext& ctx, const Windows& w, const Band& band, const 
 void max_pool(KernelContext& ctx, int spatial) {
   const View x = ctx.input("self"), values = ctx.output(0), indices = ctx.output(1);
   if (values.count() == 0) return;
-  if (!is_float(x.dtype)) ctx.unsupported(ASSAY_REASON_DTYPE, "self must be floating point");
   const Windows w(ctx, x, values, spatial);
   const std::vector<int32_t> first = first_indices(w);
   const int32_t start = ctx.b.constant("first indices", DType::i32, std::as_bytes(std::span(first)));
@@ -63,11 +78,10 @@ void max_pool(KernelContext& ctx, int spatial) {
   for (int64_t plane = 0; plane < w.planes; plane += kPartitions) {
     const auto count = static_cast<int>(std::min(kPartitions, w.planes - plane));
     for (const Band& band : bands(w, static_cast<int64_t>(size_of(x.dtype)) + 4 + 4 + 1 + 1 + 8)) {
-      const AccessPattern padded =
-          load_band(ctx, w, band, plane, count, -std::numeric_limits<float>::infinity());
+      const AccessPattern padded = load_band(ctx, w, band, plane, count, lowest(x.dtype));
       const auto tile = [&](DType dtype) { return ctx.b.sbuf(dtype, count, {band.rows, w.out[2]}); };
       const AccessPattern best = tile(x.dtype), index = tile(DType::i32), wide = tile(DType::i64);
-      ctx.b.memset(best, -std::numeric_limits<float>::infinity());
+      fill(ctx, best, lowest(x.dtype));
       ctx.b.dma_copy(index, band_of(w, DType::i32, start, 0, band, plane, count, true));
       compare_taps(ctx, w, band, padded, best, index);
       ctx.b.cast(wide, index);

@@ -77,9 +77,28 @@ void constant_pad(KernelContext& ctx) {
   copy(ctx, out, in);
 }
 
-void require_addable(const KernelContext& ctx, DType dtype) {
-  if (!is_float(dtype) || dtype == DType::f32) return;
-  ctx.unsupported(ASSAY_REASON_DTYPE, "DMA would round every addition to " + std::string(name_of(dtype)));
+View in_dtype(KernelContext& ctx, const View& view, DType dtype) {
+  if (view.dtype == dtype) return view;
+  const View out = contiguous_view(ctx.b.scratch("converted", dtype, view.count()), dtype, view.shape);
+  assign(ctx, out, view);
+  return out;
+}
+
+// DMA adds in memory and would round every sum to 16 bits: narrow floats are added in fp32.
+DType accumulator_of(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
+
+// out = self with body(out, of accumulator_of(out's dtype)) done to it.
+void accumulate_into(KernelContext& ctx, const View& self, const View& out,
+                     const std::function<void(const View&)>& body) {
+  const DType dtype = accumulator_of(out.dtype);
+  if (dtype == out.dtype) {
+    copy(ctx, out, self);
+    return body(out);
+  }
+  const View sums = contiguous_view(ctx.b.scratch("sums", dtype, out.count()), dtype, out.shape);
+  assign(ctx, sums, self);
+  body(sums);
+  assign(ctx, out, sums);
 }
 
 // target[..., index, ...] = src, or += src, along the argument dim.
@@ -100,14 +119,18 @@ void scatter_to(KernelContext& ctx, const View& target, const View& index, View 
 void scatter_along(KernelContext& ctx, bool accumulate) {
   const View self = ctx.input("self"), index = ctx.input("index"), out = ctx.output();
   require_index_dtype(ctx, index, "index");
-  if (accumulate) require_addable(ctx, out.dtype);
+  if (accumulate && index.count() > 0) {
+    return accumulate_into(ctx, self, out, [&](const View& sums) {
+      scatter_to(ctx, sums, index, in_dtype(ctx, ctx.input("src"), sums.dtype), true);
+    });
+  }
   copy(ctx, out, self);
   if (index.count() == 0) return;
   scatter_to(ctx, out, index,
              ctx.call.schema().find("value") != nullptr
                  ? number_view(ctx, ctx.call.scalar("value"), out.dtype, index.shape)
                  : ctx.input("src"),
-             accumulate);
+             false);
 }
 
 // Sums and means of the sources of each destination. Without self, destinations start from 0.
@@ -118,30 +141,31 @@ void scatter_reduce(KernelContext& ctx) {
   if (reduce != "sum" && !mean) {
     ctx.unsupported(ASSAY_REASON_ARGUMENT, "reduce = " + reduce + ": DMA adds to memory, nothing else");
   }
-  if (mean && out.dtype != DType::f32) {
+  if (mean && !is_float(out.dtype)) {
     ctx.unsupported(ASSAY_REASON_DTYPE, "means of " + std::string(name_of(out.dtype)) + " by index");
   }
   require_index_dtype(ctx, index, "index");
-  require_addable(ctx, out.dtype);
-  copy(ctx, out, self);
-  if (index.count() == 0) return;
-  const auto number = [&](int64_t i, const Shape& shape) {
-    return number_view(ctx, {Scalar::Kind::integer, i, static_cast<double>(i)}, out.dtype, shape);
-  };
-  if (!include_self) scatter_to(ctx, out, index, number(0, index.shape), false);
-  scatter_to(ctx, out, index, ctx.input("src"), true);
-  if (!mean) return;
-  // Where there is no source, the count becomes 1.
-  const View count = contiguous_view(ctx.b.scratch("count", out.dtype, out.count()), out.dtype, out.shape);
-  copy(ctx, count, number(include_self ? 1 : 0, out.shape));
-  scatter_to(ctx, count, index, number(1, index.shape), true);
-  const View views[] = {out, count};
-  for_each_tile(ctx, views, kTileFree, [&](const Tile& tile) {
-    const AccessPattern sums = load(ctx, tile.hbm[0], tile.partitions, tile.free);
-    const AccessPattern counts = load(ctx, tile.hbm[1], tile.partitions, tile.free);
-    ctx.b.tensor_scalar(counts, counts, AluOp::max, 1.0f);
-    ctx.b.tensor_tensor(sums, sums, counts, AluOp::divide, Engine::vector);
-    ctx.b.dma_copy(tile.hbm[0], sums);
+  if (index.count() == 0) return copy(ctx, out, self);
+  accumulate_into(ctx, self, out, [&](const View& sums) {
+    const auto number = [&](int64_t i, const Shape& shape) {
+      return number_view(ctx, {Scalar::Kind::integer, i, static_cast<double>(i)}, sums.dtype, shape);
+    };
+    if (!include_self) scatter_to(ctx, sums, index, number(0, index.shape), false);
+    scatter_to(ctx, sums, index, in_dtype(ctx, ctx.input("src"), sums.dtype), true);
+    if (!mean) return;
+    // Where there is no source, the count becomes 1.
+    const View count =
+        contiguous_view(ctx.b.scratch("count", sums.dtype, out.count()), sums.dtype, out.shape);
+    copy(ctx, count, number(include_self ? 1 : 0, out.shape));
+    scatter_to(ctx, count, index, number(1, index.shape), true);
+    const View views[] = {sums, count};
+    for_each_tile(ctx, views, kTileFree, [&](const Tile& tile) {
+      const AccessPattern totals = load(ctx, tile.hbm[0], tile.partitions, tile.free);
+      const AccessPattern counts = load(ctx, tile.hbm[1], tile.partitions, tile.free);
+      ctx.b.tensor_scalar(counts, counts, AluOp::max, 1.0f);
+      ctx.b.tensor_tensor(totals, totals, counts, AluOp::divide, Engine::vector);
+      ctx.b.dma_copy(tile.hbm[0], totals);
+    });
   });
 }
 
@@ -186,9 +210,8 @@ void index_put(KernelContext& ctx) {
     return masked_put(ctx, static_cast<std::size_t>(given - numbers.begin()), ctx.input(*given));
   }
   const bool accumulate = ctx.call.boolean("accumulate");
-  if (accumulate) require_addable(ctx, out.dtype);
-  copy(ctx, out, self);
   if (out.count() == 0) return;
+  if (!accumulate) copy(ctx, out, self);
   // The shape that index.Tensor would give.
   Shape index_shape, rest;
   std::vector<std::size_t> dims;
@@ -211,9 +234,14 @@ void index_put(KernelContext& ctx) {
       result.insert(result.end(), index_shape.begin(), index_shape.end());
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) result.push_back(self.shape[d]);
   }
-  if (element_count(result) == 0) return;
-  const Indexed i = indexed(ctx, out, numbers, result);
-  scatter(ctx, {ctx.input("values").broadcast_to(result), i.table, i.index, 1, i.bound}, accumulate);
+  if (element_count(result) == 0) return accumulate ? copy(ctx, out, self) : void();
+  const auto put = [&](const View& target) {
+    const Indexed i = indexed(ctx, target, numbers, result);
+    const View values = in_dtype(ctx, ctx.input("values"), target.dtype).broadcast_to(result);
+    scatter(ctx, {values, i.table, i.index, 1, i.bound}, accumulate);
+  };
+  if (!accumulate) return put(out);
+  accumulate_into(ctx, self, out, put);
 }
 
 void masked_fill(KernelContext& ctx) {

@@ -180,8 +180,14 @@ void integer_power(KernelContext& ctx, int64_t exponent) {
 void power(KernelContext& ctx) {
   const Operand operands[] = {operand(ctx, "self"), operand(ctx, "exponent")};
   if (is_integral(ctx.output().dtype)) {
-    if (operands[1].view)
-      ctx.unsupported(ASSAY_REASON_DTYPE, "integers to the power of a tensor of integers");
+    if (operands[1].view) {
+      const DType dtype = ctx.output().dtype;
+      return elementwise(ctx, ctx.output(), operands, dtype,
+                         [&](std::span<const AccessPattern> in, const AccessPattern& out) {
+                           ctx.b.tensor_tensor(out, in[0], in[1], AluOp::pow, Engine::gpsimd);
+                         },
+                         {.materialise = true});
+    }
     return integer_power(ctx, operands[1].scalar.as_int());
   }
   elementwise(ctx, ctx.output(), operands, DType::f32,
