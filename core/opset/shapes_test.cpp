@@ -100,6 +100,7 @@ const std::map<std::string, const char*> kStricter = {
      "running_var has one entry a channel; the kernel reads beyond a shorter one"},
     {"aten::native_batch_norm.default",
      "weight has one entry a channel; the kernel reads beyond a shorter one"},
+    {"aten::resize_.default", "a graph's mutation keeps the shape of what it changes (INTERFACE, Files)"},
     {"aten::_fused_rms_norm.default", "the last sizes of input are normalized_shape (torch.nn.RMSNorm)"},
     {"aten::lstm.input",
      "hx is [layers * directions, N, size] (torch.nn.LSTM); too long a batch is only cut off"},
@@ -218,9 +219,17 @@ TEST(Shapes, EverySchemaHasARule) {
       missing.push_back(name);
   }
   // Point-to-point batches: their results depend on the list of operations and on the peers. einsum: the
-  // products that it is decomposed into are checked instead.
-  EXPECT_EQ(missing,
-            (std::vector<std::string>{"_c10d_functional::batch_p2p_ops.default", "aten::einsum.default"}));
+  // products that it is decomposed into are checked instead. Efficient attention: CUDA's alone. Linear
+  // algebra: no backend computes it, so a file that holds it is unsupported whatever its shapes.
+  const auto outside = [](const std::string& name) {
+    for (const char* part : {"linalg_", "cholesky", "geqrf", "lu_unpack", "ormqr", "triangular_solve"}) {
+      if (name.find(part) != std::string::npos) return true;
+    }
+    return name == "_c10d_functional::batch_p2p_ops.default" || name == "aten::einsum.default" ||
+           name == "aten::_scaled_dot_product_efficient_attention.default";
+  };
+  std::erase_if(missing, outside);
+  EXPECT_THAT(missing, testing::IsEmpty());
 }
 
 TEST(Shapes, SizesThatDependOnDataAreUnknown) {

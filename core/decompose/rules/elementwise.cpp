@@ -143,6 +143,12 @@ void register_elementwise(DecomposeTable& table) {
   table.add("aten::clamp_max.default", [](Rewriter& w, const OpCall& call) {
     return Ids{clamp(w, value_of(call, "self"), NoneArg{}, passed_on(call, "max"))};
   });
+  table.add("aten::clamp_min.Tensor", [](Rewriter& w, const OpCall& call) {
+    return Ids{binary(w, "aten::maximum.default", value_of(call, "self"), passed_on(call, "min"))};
+  });
+  table.add("aten::clamp_max.Tensor", [](Rewriter& w, const OpCall& call) {
+    return Ids{binary(w, "aten::minimum.default", value_of(call, "self"), passed_on(call, "max"))};
+  });
   table.add("aten::addcmul.default",
             [](Rewriter& w, const OpCall& call) { return add_combined(w, call, "aten::mul.Tensor"); });
   table.add("aten::addcdiv.default",
