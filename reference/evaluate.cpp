@@ -194,6 +194,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
     } else {
       b = 0;
     }
+    if (x.overflow && !std::isnan(v)) mark(out, i, special_early_overflow);
     out.value.real[i] = v;
     out.bound[i] = b;
     if (traits.rms) {

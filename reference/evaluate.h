@@ -30,6 +30,8 @@ enum Special : uint8_t {
       1,  // any bits are right (x / 0 on integers, NaN to integer, beyond a declared [lo, hi])
   special_overflow =
       2,  // the Bound straddles the overflow threshold: infinity of value's sign, or the finite value
+  special_early_overflow =
+      4,  // an intermediate may exceed the largest number: infinity, NaN, or what else is right
 };
 
 struct BoundedWide {

@@ -33,6 +33,18 @@ const char* contract_json() {
      "products_exact": true, "ftz_in": true, "ftz_out": true},
     {"op": "*scaled_dot_product*", "option": "auto_cast=matmult", "dtype": "f32", "input": "bf16",
      "products_exact": true, "ftz_in": true, "ftz_out": true},
+    {"source": "follows from fp32 accumulation in any order: a partial sum, product or sum of squares may exceed fp32's largest number", "op": "aten::*mm.default", "early_overflow": true},
+    {"op": "aten::convolution.default", "early_overflow": true},
+    {"op": "aten::avg_pool*", "early_overflow": true},
+    {"op": "aten::_adaptive_avg_pool*", "early_overflow": true},
+    {"op": "aten::sum.*", "early_overflow": true},
+    {"op": "aten::mean.*", "early_overflow": true},
+    {"op": "aten::cumsum.default", "early_overflow": true},
+    {"op": "aten::prod.*", "early_overflow": true},
+    {"op": "aten::cumprod.default", "early_overflow": true},
+    {"op": "aten::linalg_vector_norm.default", "early_overflow": true},
+    {"op": "aten::_cdist_forward.default", "early_overflow": true},
+    {"op": "aten::_pdist_forward.default", "early_overflow": true},
     {"source": "device: NEURON_RT_STOCHASTIC_ROUNDING_EN", "option": "stochastic_rounding=1",
      "rounding": "stochastic", "correctly_rounded": false}
   ]

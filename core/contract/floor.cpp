@@ -107,17 +107,16 @@ std::vector<std::string> looser_than_floor(const Contract& contract, std::string
                                            const std::map<std::string, std::string>* options) {
   const Contract floor = Contract::parse(floor_json, "contract floor");
   for (const ContractRule& rule : floor.rules()) {
-    if (rule.op != "*" || rule.mode != "*" || rule.option != "*") {
-      throw Error(ErrorCode::malformed_file, "contract floor: a rule for " + rule.op + ", mode " + rule.mode +
-                                                 ", option " + rule.option +
-                                                 "; the rules of a floor may differ by dtype only");
+    if (rule.mode != "*" || rule.option != "*") {
+      throw Error(ErrorCode::malformed_file,
+                  "contract floor: a rule for " + rule.op + ", mode " + rule.mode + ", option " +
+                      rule.option + "; the rules of a floor may differ by operator and dtype only");
     }
   }
   constexpr std::array<std::string_view, 2> modes{"eager", "compile"};
   std::set<std::string> names;
   for (int32_t number = 1; is_valid(static_cast<DType>(number)); ++number) {
     const auto dtype = static_cast<DType>(number);
-    const Precision bound = floor.precision("*", dtype, "*");
     for (const ContractRule& rule : contract.rules()) {
       if (!glob_match(rule.dtype, name_of(dtype))) continue;
       const std::map<std::string, std::string> set = options != nullptr ? *options : own_option(rule);
@@ -125,6 +124,7 @@ std::vector<std::string> looser_than_floor(const Contract& contract, std::string
         if (!rule.in_force(mode, set)) continue;
         // The rule's pattern stands for a node that it matches: "aten::*" matches the text "aten::mm*" as it
         // matches every operator that "aten::mm*" does.
+        const Precision bound = floor.precision(rule.op, dtype, "*");
         Comparison(contract.precision(rule.op, dtype, mode, set), bound, names).run(dtype);
       }
     }

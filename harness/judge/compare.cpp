@@ -107,6 +107,7 @@ double overflow_threshold(const FloatFormat& format) {
 Judged judge_bounded(double got, double want, double bound, uint8_t special, const CompareRule& rule,
                      const FloatFormat& format) {
   if (std::isinf(bound)) return {};
+  if ((special & reference::special_early_overflow) != 0 && !std::isfinite(got)) return {};
   if (std::isnan(got) != std::isnan(want)) return {Kind::nan, kInfinity};
   if (std::isnan(want)) return {};
   if (std::isinf(want)) {

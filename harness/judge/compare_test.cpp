@@ -120,6 +120,18 @@ TEST(CompareBounded, OverflowMarkedByTheModel) {
   EXPECT_FALSE(compare_bounded(f32({-3.4e38}), wide(DType::f32, {kInf}), {0}, r).ok());
 }
 
+TEST(CompareBounded, EarlyOverflowAdmitsInfinityAndNanButNoOtherError) {
+  const std::vector<uint8_t> special{reference::special_early_overflow};
+  CompareRule r = rule();
+  EXPECT_FALSE(compare_bounded(f32({kInf}), wide(DType::f32, {1e38}), {1e30}, r).ok());
+  r.special = &special;
+  for (const double got : {kInf, -kInf, kNan, 1e38}) {
+    EXPECT_TRUE(compare_bounded(f32({got}), wide(DType::f32, {1e38}), {1e32}, r).ok()) << got;
+  }
+  EXPECT_FALSE(compare_bounded(f32({2e38}), wide(DType::f32, {1e38}), {1e32}, r).ok());
+  EXPECT_FALSE(compare_bounded(f32({0}), wide(DType::f32, {1e38}), {1e32}, r).ok());
+}
+
 TEST(CompareBounded, ANanBoundIsNoModel) {
   const Comparison c = compare_bounded(f32({5}), wide(DType::f32, {1}), {kNan}, rule());
   EXPECT_EQ(c.unmodelled, 1);

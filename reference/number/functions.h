@@ -28,15 +28,17 @@ inline Stochastic rounded_constant(Stochastic x) { return constant_of(x.value, &
 inline double scaled(double x, double power_of_two) { return x * power_of_two; }
 inline Stochastic scaled(Stochastic x, double power_of_two) { return x.value * power_of_two; }
 inline Bounded scaled(Bounded x, double power_of_two) {
-  return {x.value * power_of_two, x.bound * std::fabs(power_of_two),
-          x.variance * power_of_two * power_of_two};
+  return {x.value * power_of_two, x.bound * std::fabs(power_of_two), x.variance * power_of_two * power_of_two,
+          x.overflow};
 }
 
-// The error of `formula` around a value computed in a better way.
+// The error of `formula` around a value computed in a better way. Where the formula has none (infinity times
+// 0), the value is a limit, which has no error.
 inline double recentred(double accurate, double) { return accurate; }
 inline Bounded recentred(double accurate, Bounded formula) {
+  if (std::isnan(formula.value) || std::isinf(accurate)) return {accurate, 0, 0, formula.overflow};
   const double moved = std::fabs(accurate - formula.value);
-  return {accurate, formula.bound + (std::isnan(moved) ? 0 : moved), formula.variance};
+  return {accurate, formula.bound + moved, formula.variance, formula.overflow};
 }
 inline Stochastic recentred(double accurate, Stochastic formula) {
   return std::isfinite(accurate) && std::isfinite(formula.value) ? formula : Stochastic(accurate);
@@ -287,8 +289,15 @@ T power(T base, T exponent) {
   const auto b = plain(base);
   const auto e = plain(exponent);
   const auto f = pow(b, e);
+  bool overflow = false;
+  if constexpr (std::is_same_v<T, Bounded>) {
+    // Infinity to a positive power is infinity.
+    overflow = base.overflow && e > 0;
+    if (overflow) base.overflow = false;
+  }
   T result = finish_function(Function::pow, f, base, [&] { return e * pow(b, e - 1); });
   if constexpr (std::is_same_v<T, Bounded>) {
+    if (overflow) result.overflow = true;
     if (exponent.bound != 0 && b > 0) result.bound += std::fabs(f * log(b)) * exponent.bound;
     const double steps = std::fabs(e) <= 16 && e == std::trunc(e) ? std::fabs(e) : 0;
     const double chain = steps * current_environment->u * std::fabs(f);

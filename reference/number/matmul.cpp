@@ -24,6 +24,29 @@ Bounded simulated_dot(const Environment& e, const Bounded* a, const Bounded* b, 
   return sum;
 }
 
+// A sum of products with infinite ones among them, or with partial sums that may overflow where the Contract
+// declares that: infinities decide in every order, finite terms only whether infinity or NaN may come of
+// them.
+Bounded extreme_dot(const Environment& e, const Bounded* a, const Bounded* b, int64_t stride,
+                    const Bounded* addend, int64_t k, Bounded ordinary) {
+  double finite = 0;
+  bool unsure = false, infinite = false;
+  const auto add = [&](const Bounded& term) {
+    ordinary.overflow = ordinary.overflow || term.overflow;
+    if (std::isfinite(term.value)) {
+      finite = finite + std::fabs(term.value) + term.bound;
+    } else {
+      infinite = true;
+      unsure = unsure || !(term.bound == 0);
+    }
+  };
+  for (int64_t p = 0; p < k; ++p) add(a[p] * b[p * stride]);
+  if (addend != nullptr) add(*addend);
+  if (e.early_overflow && !(finite <= e.accumulator().max)) ordinary.overflow = true;
+  if (infinite) ordinary = {ordinary.value, unsure ? HUGE_VAL : 0, 0, ordinary.overflow};
+  return ordinary;
+}
+
 }  // namespace
 
 void matmul_any_order(const double* a, const double* b, const double* addend, double* c, int64_t m, int64_t n,
@@ -58,12 +81,17 @@ void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend,
   }
   // Structure of arrays, so that the inner loops vectorise.
   std::vector<double> values(size(k * n)), bounds;
-  bool exact = true;
+  bool exact = true, overflowed = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = b[i].value;
     exact = exact && b[i].bound == 0;
+    overflowed = overflowed || b[i].overflow;
   }
-  for (int64_t i = 0; i < m * k; ++i) exact = exact && a[i].bound == 0;
+  for (int64_t i = 0; i < m * k; ++i) {
+    exact = exact && a[i].bound == 0;
+    overflowed = overflowed || a[i].overflow;
+  }
+  for (int64_t i = 0; addend != nullptr && i < m * n; ++i) overflowed = overflowed || addend[i].overflow;
   if (!exact) {
     bounds.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) bounds[i] = b[i].bound;
@@ -105,11 +133,12 @@ void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend,
         variance = extra.variance;
       }
       Bounded& result = c[i * n + static_cast<int64_t>(j)];
-      if (std::isinf(sum[j])) {
-        result = {sum[j], std::isfinite(error[j]) ? 0 : HUGE_VAL, 0};  // in every order
-      } else {
-        result = {sum[j], error[j] + allowance * (magnitude[j] + error[j]) + underflow,
-                  variance + e.u_acc * e.u_acc / 3 * squares[j]};
+      result = {sum[j], error[j] + allowance * (magnitude[j] + error[j]) + underflow,
+                variance + e.u_acc * e.u_acc / 3 * squares[j]};
+      const double reach = magnitude[j] + error[j];
+      if (!std::isfinite(reach) || overflowed || (e.early_overflow && reach > e.accumulator().max)) {
+        const Bounded* extra = addend != nullptr ? addend + i * n + static_cast<int64_t>(j) : nullptr;
+        result = extreme_dot(e, a + i * k, b + j, n, extra, k, result);
       }
     }
   }

@@ -31,6 +31,12 @@ void prefix_sums_any_order(const double* x, double* out, int64_t n);
 void prefix_sums_any_order(const Bounded* x, Bounded* out, int64_t n);
 void prefix_sums_any_order(const Stochastic* x, Stochastic* out, int64_t n);
 
+// x[0] * ... * x[n-1], any grouping; 1 for n = 0. Bounded: each grouping has the same first-order error;
+// partial products may underflow or, where the Contract declares it, overflow though the product does not.
+double product_any_order(const double* x, int64_t n);
+Bounded product_any_order(const Bounded* x, int64_t n);
+Stochastic product_any_order(const Stochastic* x, int64_t n);
+
 // c[i,j] = sum_k a[i,k] b[k,j] (+ addend[i,j]): matrices [m,k], [k,n], [m,n], row-major. The addend, which
 // may be null, is one more term of each sum.
 void matmul_any_order(const double* a, const double* b, const double* addend, double* c, int64_t m, int64_t n,

@@ -267,7 +267,70 @@ TEST(EarlyOverflow, CountsOnlyWhereDeclared) {
   Precision precision = f32_precision();
   EXPECT_TRUE(op.bounded(precision)[0].special.empty());
   precision.early_overflow = true;
-  EXPECT_EQ(op.bounded(precision)[0].special, (std::vector<uint8_t>{special_undefined}));
+  const auto special = op.bounded(precision)[0].special;
+  ASSERT_EQ(special.size(), 1U);
+  EXPECT_TRUE(special[0] & special_undefined);
+}
+
+// Sums, products and norms: elements whose partial results may exceed the maximum are marked, others are not.
+TEST(EarlyOverflow, MarksSumsAndProductsThatMayOverflowInSomeOrder) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  Precision declared = f32_precision();
+  declared.early_overflow = true;
+  const auto marked = [&](const OpUnderTest& op) {
+    EXPECT_TRUE(op.bounded(f32_precision())[0].special.empty()) << op.call().op();
+    const auto special = op.bounded(declared)[0].special;
+    std::vector<bool> marks(op.bounded(declared)[0].value.real.size());
+    for (std::size_t i = 0; i < special.size(); ++i) marks[i] = (special[i] & special_early_overflow) != 0;
+    return marks;
+  };
+  const auto rows = [](const std::string& op, const Wide& x) {
+    std::vector<NamedArgument> more{int_list("dim", {1})};
+    if (op == "aten::linalg_vector_norm.default") more.push_back({"ord", 2.0});
+    return OpUnderTest(op, {{"self", x}}, more);
+  };
+  const Wide sums = wide({3, 3}, {3e38F, 2e38F, -3e38F, 1e38F, 1e38F, 1e38F, infinity, 1, 2});
+  EXPECT_EQ(marked(rows("aten::sum.dim_IntList", sums)), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(marked(rows("aten::mean.dim", sums)), (std::vector<bool>{true, false, false}));
+  const Wide squares = wide({2, 2}, {1e20F, 1, 1e18F, 1e18F});
+  EXPECT_EQ(marked(rows("aten::linalg_vector_norm.default", squares)), (std::vector<bool>{true, false}));
+  EXPECT_EQ(marked(OpUnderTest("aten::mm.default", {{"self", wide({2, 2}, {1e30F, 1e30F, 1e10F, 1e10F})},
+                                                    {"mat2", wide({2, 1}, {1e10F, -1e10F})}})),
+            (std::vector<bool>{true, false}));
+  EXPECT_EQ(marked(OpUnderTest("aten::prod.dim_int",
+                               {{"self", wide({2, 4}, {1e-30F, 1e30F, 1e-20F, 1e30F,  //
+                                                       1e-5F, 1e30F, 1e-2F, 2})}},
+                               {{"dim", int64_t{1}}})),
+            (std::vector<bool>{true, false}));
+}
+
+// Partial products that underflow may lose everything.
+TEST(ProductBound, CountsUnderflowInSomeOrder) {
+  const OpUnderTest op("aten::prod.default", {{"self", wide({4}, {1e-30F, 1e30F, 1e-20F, 1e20F})}});
+  EXPECT_GT(op.bounded(f32_precision())[0].bound[0], 1);
+  const OpUnderTest safe("aten::prod.default", {{"self", wide({4}, {1e-10F, 1e10F, 1e-10F, 1e10F})}});
+  EXPECT_LT(safe.bounded(f32_precision())[0].bound[0], 1e-6);
+}
+
+// Limits at infinity have no error; the formula's is not a number there.
+TEST(GeluBound, LimitsAtInfinityAreExact) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const char* op : {"aten::gelu.default", "aten::silu.default"}) {
+    const BoundedWide b =
+        OpUnderTest(op, {{"self", wide({2}, {-infinity, infinity})}}).bounded(f32_precision())[0];
+    EXPECT_FALSE(b.unmodelled) << op;
+    EXPECT_EQ(b.bound, (std::vector<double>{0, 0})) << op;
+    EXPECT_EQ(b.value.real[0], 0) << op;
+    EXPECT_TRUE(std::isinf(b.value.real[1])) << op;
+  }
+}
+
+// With dtype the input is cast first.
+TEST(CumsumBound, HoldsTheCastOfTheInput) {
+  const OpUnderTest op("aten::cumsum.default", {{"self", wide({2}, {1.001F, 1.001F})}},
+                       {{"dim", int64_t{0}}, {"dtype", DTypeArg{DType::bf16}}});
+  EXPECT_LE(margin(op.bounded(f32_precision())[0], {1, 2}), 1);
+  EXPECT_GT(margin(op.bounded(f32_precision())[0], {1.1F, 2.1F}), 1);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ template <class T>
 std::vector<Array<T>> cumsum(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
   const Array<T> values = as_kind_of(*in[0], out.meta);
+  if (!values.undefined.empty()) out.undefined.assign(out.integer.size(), 1);
   const Axis axis = axis_of(out.meta.shape, normalise_dim(call.integer("dim"), in[0]->rank(), call));
   const auto scan = [&](const auto& x, auto& y, auto&& prefix_sums) {
     auto line = x;

@@ -10,26 +10,16 @@
 
 namespace assay::reference {
 
-// Unit roundoff of a cast between float dtypes that loses precision, else 0.
-inline double cast_roundoff(DType from, DType to) {
-  if (!is_float(from) || !is_float(to)) return 0;
-  const FloatFormat& format = float_format(to);
-  return format.precision < float_format(from).precision ? format.unit_roundoff() : 0;
-}
-
 // One output a row: F(row, length).
 template <class T, class RealF, class IntF>
 std::vector<Array<T>> reduce(const OpCall& call, const Inputs<T>& in, const std::vector<int64_t>& dims,
                              RealF&& real, IntF&& integral) {
   auto out = make_array<T>(call.output(0));
   Rows rows;
-  Array<T> values = gathered_rows(as_kind_of(*in[0], out.meta), dims, rows);
-  if constexpr (std::is_same_v<T, Bounded>) {
-    // With `dtype` the input is cast before it is reduced (PyTorch's documentation).
-    if (const double u = cast_roundoff(in[0]->meta.dtype, out.meta.dtype); u > 0) {
-      for (Bounded& x : values.real) x.bound += u * std::fabs(x.value);
-    }
-  }
+  const Array<T> numbers = as_kind_of(*in[0], out.meta);
+  Array<T> values = gathered_rows(numbers, dims, rows);
+  // A NaN that became an integer is any integer, and so is a result made of it.
+  if (!numbers.undefined.empty()) out.undefined.assign(out.integer.size(), 1);
   for (int64_t r = 0; r < rows.count; ++r) {
     if (out.is_integral()) {
       out.integer[at(r)] =
@@ -61,7 +51,6 @@ template <class T>
 std::vector<Array<T>> mean(const OpCall& call, const Inputs<T>& in) {
   return reduce<T>(call, in, dims_of(call), mean_of<T>, wrapped_sum);
 }
-// Any order of multiplication has the same first-order error.
 template <class T>
 std::vector<Array<T>> prod(const OpCall& call, const Inputs<T>& in) {
   return reduce<T>(
@@ -69,12 +58,7 @@ std::vector<Array<T>> prod(const OpCall& call, const Inputs<T>& in) {
       call.schema().find("dim") != nullptr
           ? std::vector<int64_t>{normalise_dim(call.integer("dim"), in[0]->rank(), call)}
           : dims_of(call),
-      [](const T* row, int64_t n) {
-        T product = n > 0 ? row[0] : T(1);
-        for (int64_t i = 1; i < n; ++i) product = product * row[i];
-        return product;
-      },
-      wrapped_product);
+      [](const T* row, int64_t n) { return product_any_order(row, n); }, wrapped_product);
 }
 
 // sum (x - mean)^2 / (n - correction). Not defined (NaN) for n <= correction, as the array API has it;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reference/ops/cast.h"
 #include "reference/ops/movement.h"
 
 namespace assay::reference {
@@ -44,19 +45,52 @@ Array<T> gathered_rows(const Array<T>& array, const std::vector<int64_t>& dims, 
   return strided(array, {array.meta.dtype, sizes}, from);
 }
 
-// The input as numbers of the output's kind: integers stay integers only where the output is integral.
+// Unit roundoff of a cast between float dtypes that loses precision, else 0.
+inline double cast_roundoff(DType from, DType to) {
+  if (!is_float(from) || !is_float(to)) return 0;
+  const FloatFormat& format = float_format(to);
+  return format.precision < float_format(from).precision ? format.unit_roundoff() : 0;
+}
+
+// The input as numbers of the output's kind: integers stay integers only where the output is integral. With
+// `dtype`, PyTorch casts the input before it reduces: floats become integers (`undefined` marks those that
+// none holds), narrower floats may be infinite and have the cast's error.
 template <class T>
 Array<T> as_kind_of(const Array<T>& input, const TensorMeta& output) {
-  if (input.is_integral() == is_integral(output.dtype)) return input;
-  Array<T> converted;
-  converted.meta = {output.dtype, input.meta.shape};
-  if (input.is_integral()) {
-    converted.real.resize(input.integer.size());
-    map(input.integer, converted.real, [](int64_t v) { return constant<T>(static_cast<double>(v)); });
-  } else {
-    throw Error(ErrorCode::unsupported, "a float tensor reduced into an integer dtype");
+  if (input.is_integral() && is_integral(output.dtype) && output.dtype == DType::boolean &&
+      input.meta.dtype != DType::boolean) {
+    Array<T> truths = input;
+    truths.meta.dtype = DType::boolean;
+    for (int64_t& v : truths.integer) v = v != 0;
+    return truths;
   }
-  return converted;
+  if (const double u = cast_roundoff(input.meta.dtype, output.dtype); u > 0) {
+    Array<T> cast = input;
+    for (T& x : cast.real) {
+      const double v = static_cast<double>(plain(x));
+      if (std::isinf(round_to(output.dtype, v))) {
+        x = T(std::copysign(HUGE_VAL, v));
+      } else if constexpr (std::is_same_v<T, Bounded>) {
+        if (std::isfinite(v)) x.bound += u * std::fabs(v);
+      }
+    }
+    return cast;
+  }
+  if (input.is_integral() == is_integral(output.dtype)) return input;
+  Array<T> values;
+  values.meta = {output.dtype, input.meta.shape};
+  if (input.is_integral()) {
+    values.real.resize(input.integer.size());
+    map(input.integer, values.real, [](int64_t v) { return constant<T>(static_cast<double>(v)); });
+  } else {
+    Array<double> numbers;
+    numbers.meta = input.meta;
+    for (const T& x : input.real) numbers.real.push_back(static_cast<double>(plain(x)));
+    Array<double> whole = converted(numbers, {output.dtype, input.meta.shape});
+    values.integer = std::move(whole.integer);
+    values.undefined = std::move(whole.undefined);
+  }
+  return values;
 }
 
 }  // namespace assay::reference

@@ -44,25 +44,9 @@ T product_in_range(const T& product, DType dtype) {
 template <class T>
 std::vector<Array<T>> cumprod(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
-  Array<T> values;
-  if (out.is_integral() && !in[0]->is_integral()) {
-    Array<double> numbers;
-    numbers.meta = in[0]->meta;
-    for (const T& x : in[0]->real) numbers.real.push_back(static_cast<double>(plain(x)));
-    Array<double> whole = converted(numbers, {out.meta.dtype, out.meta.shape});
-    values.integer = std::move(whole.integer);
-    values.undefined = std::move(whole.undefined);
-  } else {
-    values = as_kind_of(*in[0], out.meta);
-  }
+  const Array<T> values = as_kind_of(*in[0], out.meta);
   // A NaN that became an integer is any integer, and so is every product with it.
   if (!values.undefined.empty()) out.undefined.assign(out.integer.size(), 1);
-  if constexpr (std::is_same_v<T, Bounded>) {
-    // With `dtype` the input is cast first (PyTorch's documentation).
-    if (const double u = cast_roundoff(in[0]->meta.dtype, out.meta.dtype); u > 0) {
-      for (Bounded& x : values.real) x.bound += u * std::fabs(x.value);
-    }
-  }
   const int64_t dim = normalise_dim(call.integer("dim"), in[0]->rank(), call);
   if (out.is_integral()) {
     for_each_line(out.meta.shape, dim, values.integer, out.integer, [&](const auto& x, auto& y) {

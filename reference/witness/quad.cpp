@@ -54,6 +54,12 @@ Quad dot_any_order(const Quad* a, const Quad* b, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sum += a[i].value * b[i].value;
   return Quad::of(sum);
 }
+Quad product_any_order(const Quad* x, int64_t n) {
+  __float128 product = 1;
+  for (int64_t i = 0; i < n; ++i) product *= x[i].value;
+  return Quad::of(product);
+}
+
 void prefix_sums_any_order(const Quad* x, Quad* out, int64_t n) {
   __float128 sum = 0;
   for (int64_t i = 0; i < n; ++i) out[i] = Quad::of(sum += x[i].value);

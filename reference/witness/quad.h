@@ -95,6 +95,7 @@ Quad polynomial(Polynomial p, Quad x, Quad n, int hermite_limit);
 Quad sum_any_order(const Quad* x, int64_t n);
 Quad dot_any_order(const Quad* a, const Quad* b, int64_t n);
 void prefix_sums_any_order(const Quad* x, Quad* out, int64_t n);
+Quad product_any_order(const Quad* x, int64_t n);
 void matmul_any_order(const Quad* a, const Quad* b, const Quad* addend, Quad* c, int64_t m, int64_t n,
                       int64_t k);
 

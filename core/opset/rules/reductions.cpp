@@ -115,6 +115,10 @@ Metas vector_norm(const OpCall& call) {
       fail(call, "dtype is {} and self has dtype {}; both must be real or both complex", name_of(*dtype),
            name_of(self.dtype));
     }
+    if (result_type(std::vector<TensorMeta>{{self.dtype, {1}}, {*dtype, {1}}}, {}) != *dtype) {
+      fail(call, "dtype is {} and self has dtype {}; it must hold every number of self's dtype",
+           name_of(*dtype), name_of(self.dtype));
+    }
   }
   const std::vector<int64_t> dims = dims_of(call, self);
   const double order = call.scalar("ord").as_double();
@@ -125,7 +129,9 @@ Metas vector_norm(const OpCall& call) {
 Metas cumsum(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   normalise_dim(call.integer("dim"), rank(self), call);
-  return {{dtype_or(call, accumulated(self.dtype)), self.shape}};
+  const DType dtype = dtype_or(call, accumulated(self.dtype));
+  require_kind(call, "dtype", dtype, kNoBool);
+  return {{dtype, self.shape}};
 }
 
 Metas softmax(const OpCall& call) {
