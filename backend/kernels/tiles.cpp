@@ -85,6 +85,28 @@ Operand operand(const KernelContext& ctx, std::string_view argument) {
   return {ctx.input(argument), {}};
 }
 
+Operand held_operand(const KernelContext& ctx, std::string_view argument, DType common) {
+  Operand result = operand(ctx, argument);
+  if (result.view) return result;
+  Scalar& number = result.scalar;
+  if (is_float(common)) {
+    number = {Scalar::Kind::floating, 0, round_to(common, number.as_double())};
+  } else if (number.kind == Scalar::Kind::integer && common != DType::boolean) {
+    const int shift = 64 - 8 * static_cast<int>(size_of(common));
+    const uint64_t bits = static_cast<uint64_t>(number.i) << shift;
+    number.i =
+        common == DType::u8 ? static_cast<int64_t>(bits >> shift) : static_cast<int64_t>(bits) >> shift;
+    number.f = static_cast<double>(number.i);
+  }
+  return result;
+}
+
+AccessPattern held(KernelContext& ctx, const AccessPattern& tile, DType common) {
+  const bool finer = tile.defined() && is_float(common) && is_float(tile.dtype) &&
+                     float_format(tile.dtype).precision > float_format(common).precision;
+  return finer ? converted(ctx, tile, common) : tile;
+}
+
 void fill(KernelContext& ctx, const AccessPattern& tile, const Scalar& value) {
   if (is_float(tile.dtype)) {
     ctx.b.memset(tile, static_cast<float>(value.as_double()));

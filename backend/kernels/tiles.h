@@ -46,6 +46,10 @@ struct Operand {
   Scalar scalar;
 };
 Operand operand(const KernelContext& ctx, std::string_view argument);
+// The same for operators that jump (comparisons, remainders): a number as `common`, the dtype of PyTorch's
+// promotion, holds it; `held` does it to a tile.
+Operand held_operand(const KernelContext& ctx, std::string_view argument, DType common);
+AccessPattern held(KernelContext& ctx, const AccessPattern& tile, DType common);
 
 // Fills a tile with a number, rounded to its dtype.
 void fill(KernelContext& ctx, const AccessPattern& tile, const Scalar& value);

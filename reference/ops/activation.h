@@ -47,11 +47,14 @@ std::vector<Array<T>> clamp_to(const OpCall& call, const Inputs<T>& in, std::str
     return call.is_number(name) || call.tensor_opt(name).has_value();
   };
   if (out.is_integral()) {
-    zip(shape, integer_argument(call, in, "self"), integer_argument(call, in, "self"), out.integer,
-        [](int64_t x, int64_t) { return x; });
+    const DType dtype = out.meta.dtype;
+    const auto x = integer_argument(call, in, "self", dtype);
+    zip(shape, x, x, out.integer, [](int64_t v, int64_t) { return v; });
     const Operand<int64_t> self{shape, out.integer.data(), {}};
-    if (given(lo)) zip(shape, self, integer_argument(call, in, lo), out.integer, clamped_below<int64_t>);
-    if (given(hi)) zip(shape, self, integer_argument(call, in, hi), out.integer, clamped_above<int64_t>);
+    if (given(lo))
+      zip(shape, self, integer_argument(call, in, lo, out.meta.dtype), out.integer, clamped_below<int64_t>);
+    if (given(hi))
+      zip(shape, self, integer_argument(call, in, hi, out.meta.dtype), out.integer, clamped_above<int64_t>);
   } else {
     const DType dtype = out.meta.dtype;
     const auto x = real_argument(call, in, "self", dtype);

@@ -18,12 +18,22 @@ Array<T> binary(const OpCall& call, const Inputs<T>& in, RealF&& real, IntF&& in
   const Shape& shape = out.meta.shape;
   if (out.is_integral()) {
     const DType dtype = out.meta.dtype;
-    zip(shape, integer_argument(call, in, a), integer_argument(call, in, b), out.integer,
+    zip(shape, integer_argument(call, in, a, dtype), integer_argument(call, in, b, dtype), out.integer,
         [&](int64_t x, int64_t y) { return wrapped(dtype, integral(x, y)); });
   } else {
     zip(shape, real_argument(call, in, a, out.meta.dtype), real_argument(call, in, b, out.meta.dtype),
         out.real, real);
   }
+  return out;
+}
+
+// The same for operators that jump: finer operands are first held in the dtype `held`.
+template <class T, class RealF, class IntF>
+Array<T> binary_held(const OpCall& call, const Inputs<T>& in, DType held, RealF&& real, IntF&& integral) {
+  if (is_integral(call.output(0).dtype)) return binary<T>(call, in, real, integral);
+  auto out = make_array<T>(call.output(0));
+  zip(out.meta.shape, held_argument(call, in, "self", held), held_argument(call, in, "other", held), out.real,
+      real);
   return out;
 }
 
@@ -116,7 +126,8 @@ template <class T>
 void mark_zero_divisors(const OpCall& call, const Inputs<T>& in, Array<T>& out) {
   if (!out.is_integral()) return;
   out.undefined.assign(out.integer.size(), 0);
-  zip(out.meta.shape, integer_argument(call, in, "other"), integer_argument(call, in, "other"), out.undefined,
+  const auto other = integer_argument(call, in, "other", out.meta.dtype);
+  zip(out.meta.shape, other, other, out.undefined,
       [](int64_t b, int64_t) { return static_cast<uint8_t>(b == 0); });
 }
 
@@ -149,7 +160,10 @@ std::vector<Array<T>> div_mode(const OpCall& call, const Inputs<T>& in) {
   if (!mode) return div<T>(call, in);
   const auto floor_mode = [](T a, T b) { return T(floor_quotient(plain(a), plain(b))); };
   const auto trunc_mode = [](T a, T b) { return truncated(a / b); };
-  auto out = *mode == "floor" ? binary<T>(call, in, floor_mode, integers::floor_divide)
+  // PyTorch divides 16-bit tensors in f32, and by a number as f32 holds it.
+  const DType dtype = call.output(0).dtype;
+  const DType wide = dtype == DType::bf16 || dtype == DType::f16 ? DType::f32 : dtype;
+  auto out = *mode == "floor" ? binary_held<T>(call, in, wide, floor_mode, integers::floor_divide)
                               : binary<T>(call, in, trunc_mode, integers::divide);
   mark_zero_divisors(call, in, out);
   return one(std::move(out));
@@ -157,8 +171,8 @@ std::vector<Array<T>> div_mode(const OpCall& call, const Inputs<T>& in) {
 
 template <class T>
 std::vector<Array<T>> fmod(const OpCall& call, const Inputs<T>& in) {
-  auto out = binary<T>(
-      call, in,
+  auto out = binary_held<T>(
+      call, in, call.output(0).dtype,
       [](T a, T b) {
         using std::fmod;
         return T(fmod(a, b));
@@ -169,7 +183,7 @@ std::vector<Array<T>> fmod(const OpCall& call, const Inputs<T>& in) {
 }
 template <class T>
 std::vector<Array<T>> remainder(const OpCall& call, const Inputs<T>& in) {
-  auto out = binary<T>(call, in, python_remainder<T>, integers::remainder);
+  auto out = binary_held<T>(call, in, call.output(0).dtype, python_remainder<T>, integers::remainder);
   mark_zero_divisors(call, in, out);
   return one(std::move(out));
 }
@@ -217,6 +231,10 @@ void register_arithmetic(KernelTable<T>& table) {
   const Traits quotients = function_traits("PyTorch").jumps();
   Traits selection = exact;
   selection.model.signed_zero = false;  // max(-0, +0) may be either
+  // A remainder of 0 has the divisor's sign in the array API, the dividend's in PyTorch (fmod, then a
+  // correction that leaves 0 alone): either is right.
+  Traits remainders = exact.jumps();
+  remainders.model.signed_zero = false;
   for (const char* name : {"aten::add.Tensor", "aten::add.Scalar"}) table.add(name, ieee, add<T, 1>);
   for (const char* name : {"aten::sub.Tensor", "aten::sub.Scalar"}) table.add(name, ieee, add<T, -1>);
   for (const char* name : {"aten::mul.Tensor", "aten::mul.Scalar"}) table.add(name, ieee, mul<T>);
@@ -227,7 +245,7 @@ void register_arithmetic(KernelTable<T>& table) {
   for (const char* name : {"aten::fmod.Tensor", "aten::fmod.Scalar"})
     table.add_exact(name, exact.jumps(), fmod<E>);
   for (const char* name : {"aten::remainder.Tensor", "aten::remainder.Scalar"}) {
-    table.add_exact(name, exact.jumps(), remainder<E>);
+    table.add_exact(name, remainders, remainder<E>);
   }
   for (const char* name : {"aten::pow.Tensor_Scalar", "aten::pow.Tensor_Tensor", "aten::pow.Scalar"}) {
     table.add(name, function_traits("C99"), pow<T>);

@@ -8,30 +8,16 @@
 
 namespace assay::reference {
 
-// Numbers as the comparison sees them: rounded to its dtype where they are finer.
-template <class T>
-Operand<T> compared_argument(const OpCall& call, const Inputs<T>& in, std::string_view name, DType dtype) {
-  const auto i = call.tensor_opt(name);
-  if (i && !in[static_cast<std::size_t>(*i)]->is_integral()) {
-    return real_operand(*in[static_cast<std::size_t>(*i)], dtype);
-  }
-  auto operand = real_argument(call, in, name, dtype);
-  for (T& v : operand.owned) v = T(round_to(dtype, static_cast<double>(v)));
-  operand.data = operand.owned.data();
-  return operand;
-}
-
 template <class T, class F>
 std::vector<Array<T>> compare(const OpCall& call, const Inputs<T>& in, F f) {
   auto out = make_array<T>(call.output(0));
   const DType dtype = computation_dtype(call, {"self", "other"});
   if (is_integral(dtype)) {
-    zip(out.meta.shape, integer_argument(call, in, "self"), integer_argument(call, in, "other"), out.integer,
-        [&](int64_t a, int64_t b) { return static_cast<int64_t>(f(a, b)); });
+    zip(out.meta.shape, integer_argument(call, in, "self", dtype), integer_argument(call, in, "other", dtype),
+        out.integer, [&](int64_t a, int64_t b) { return static_cast<int64_t>(f(a, b)); });
   } else {
-    zip(out.meta.shape, compared_argument(call, in, "self", dtype),
-        compared_argument(call, in, "other", dtype), out.integer,
-        [&](const T& a, const T& b) { return static_cast<int64_t>(f(a, b)); });
+    zip(out.meta.shape, held_argument(call, in, "self", dtype), held_argument(call, in, "other", dtype),
+        out.integer, [&](const T& a, const T& b) { return static_cast<int64_t>(f(a, b)); });
   }
   return one(std::move(out));
 }
@@ -64,8 +50,8 @@ template <class T, class F>
 std::vector<Array<T>> bitwise(const OpCall& call, const Inputs<T>& in, F f) {
   auto out = make_array<T>(call.output(0));
   const DType dtype = out.meta.dtype;
-  zip(out.meta.shape, integer_argument(call, in, "self"), integer_argument(call, in, "other"), out.integer,
-      [&](int64_t a, int64_t b) { return wrapped(dtype, f(a, b)); });
+  zip(out.meta.shape, integer_argument(call, in, "self", dtype), integer_argument(call, in, "other", dtype),
+      out.integer, [&](int64_t a, int64_t b) { return wrapped(dtype, f(a, b)); });
   return one(std::move(out));
 }
 template <class T>

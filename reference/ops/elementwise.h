@@ -1,7 +1,9 @@
 // Loops over broadcast operands, and operands in the type in which an operator computes.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -47,6 +49,32 @@ void map(const std::vector<A>& a, std::vector<R>& out, F&& f) {
   for (std::size_t i = 0; i < a.size(); ++i) out[i] = f(a[i]);
 }
 
+// An integer modulo 2^w of its dtype, sign extended; booleans become 0 or 1.
+inline int64_t wrapped(DType dtype, int64_t v) {
+  switch (dtype) {
+    case DType::boolean:
+      return v != 0;
+    case DType::u8:
+      return static_cast<uint8_t>(v);
+    case DType::i8:
+      return static_cast<int8_t>(v);
+    case DType::i16:
+      return static_cast<int16_t>(v);
+    case DType::i32:
+      return static_cast<int32_t>(v);
+    default:
+      return v;
+  }
+}
+
+// A number where integers are computed: floats lose their fraction, as PyTorch converts them; the rules
+// refuse those that the dtype cannot hold.
+inline int64_t integer_of(const Scalar& number, DType compute) {
+  if (number.kind != Scalar::Kind::floating) return number.as_int();
+  if (compute == DType::boolean) return number.f != 0;
+  return std::fabs(number.f) < 0x1p63 ? static_cast<int64_t>(number.f) : 0;
+}
+
 // Numbers of an operand: the input's own, or converted ones.
 template <class V>
 struct Operand {
@@ -80,11 +108,16 @@ Operand<T> real_operand(const Array<T>& array, DType compute) {
   return {array.meta.shape, array.real.data(), {}};
 }
 
-// Integral values; throws for float arrays.
+// Integral values as the dtype in which they are computed holds them; throws for float arrays.
 template <class T>
-Operand<int64_t> integer_operand(const Array<T>& array) {
+Operand<int64_t> integer_operand(const Array<T>& array, DType compute) {
   if (!array.is_integral()) throw Error(ErrorCode::internal, "a float tensor where integers are computed");
-  return {array.meta.shape, array.integer.data(), {}};
+  const auto holds = [&](int64_t v) { return wrapped(compute, v) == v; };
+  if (std::all_of(array.integer.begin(), array.integer.end(), holds))
+    return {array.meta.shape, array.integer.data(), {}};
+  std::vector<int64_t> values(array.integer.size());
+  map(array.integer, values, [&](int64_t v) { return wrapped(compute, v); });
+  return owned_operand(array.meta.shape, std::move(values));
 }
 
 // The operand behind argument `name`, which may be a tensor or a number.
@@ -95,9 +128,32 @@ Operand<T> real_argument(const OpCall& call, const Inputs<T>& inputs, std::strin
   return owned_operand<T>({}, {constant<T>(call.scalar(name).as_double())});
 }
 template <class T>
-Operand<int64_t> integer_argument(const OpCall& call, const Inputs<T>& inputs, std::string_view name) {
-  if (const auto i = call.tensor_opt(name)) return integer_operand(*inputs[static_cast<std::size_t>(*i)]);
-  return owned_operand<int64_t>({}, {call.scalar(name).as_int()});
+Operand<int64_t> integer_argument(const OpCall& call, const Inputs<T>& inputs, std::string_view name,
+                                  DType compute) {
+  if (const auto i = call.tensor_opt(name))
+    return integer_operand(*inputs[static_cast<std::size_t>(*i)], compute);
+  return owned_operand<int64_t>({}, {wrapped(compute, integer_of(call.scalar(name), compute))});
+}
+
+// Where an operator jumps (remainders, comparisons), an operand that is finer than the dtype in which PyTorch
+// computes counts as that dtype holds it: a number like 0.1, an integer, a 0-d tensor.
+template <class T>
+Operand<T> held_argument(const OpCall& call, const Inputs<T>& in, std::string_view name, DType compute) {
+  const auto i = call.tensor_opt(name);
+  const Array<T>* array = i ? in[static_cast<std::size_t>(*i)] : nullptr;
+  const auto held = [&](double v) { return T(round_to(compute, v)); };
+  if (array == nullptr) return owned_operand<T>({}, {held(call.scalar(name).as_double())});
+  std::vector<T> values;
+  if (array->is_integral()) {
+    values.resize(array->integer.size());
+    map(array->integer, values, [&](int64_t v) { return held(static_cast<double>(v)); });
+  } else if (float_format(array->meta.dtype).precision > float_format(compute).precision) {
+    values.resize(array->real.size());
+    map(array->real, values, [&](const T& v) { return held(static_cast<double>(plain(v))); });
+  } else {
+    return {array->meta.shape, array->real.data(), {}};
+  }
+  return owned_operand(array->meta.shape, std::move(values));
 }
 
 // PyTorch's computation dtype of an operation between the named arguments (tensors or numbers).
@@ -127,24 +183,6 @@ void zip3(const Shape& shape, const Operand<A>& a, const Operand<B>& b, const Op
                             c.data[at[2] + j * step[2]]);
                     }
                   });
-}
-
-// An integer modulo 2^w of its dtype, sign extended; booleans become 0 or 1.
-inline int64_t wrapped(DType dtype, int64_t v) {
-  switch (dtype) {
-    case DType::boolean:
-      return v != 0;
-    case DType::u8:
-      return static_cast<uint8_t>(v);
-    case DType::i8:
-      return static_cast<int8_t>(v);
-    case DType::i16:
-      return static_cast<int16_t>(v);
-    case DType::i32:
-      return static_cast<int32_t>(v);
-    default:
-      return v;
-  }
 }
 
 template <class T>

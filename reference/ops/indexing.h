@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "core/opset/number_checks.h"
 #include "core/opset/shapes.h"
 #include "reference/number/sums.h"
 #include "reference/ops/cast.h"
@@ -297,7 +298,7 @@ std::vector<Array<T>> scatter_value(const OpCall& call, const Inputs<T>& in) {
   const Scalar value = call.scalar("value");
   for_each_indexed(call, *in[at(call.tensor("index"))], out.meta.shape, [&](int64_t, int64_t to) {
     if (out.is_integral()) {
-      out.integer[at(to)] = wrapped(out.meta.dtype, static_cast<int64_t>(value.as_double()));
+      out.integer[at(to)] = wrapped(out.meta.dtype, converted_to_integer(value, out.meta.dtype));
     } else {
       out.real[at(to)] = T(value.as_double());
     }
@@ -322,8 +323,9 @@ std::vector<Array<T>> where(const OpCall& call, const Inputs<T>& in) {
   const Array<T>& condition = *in[at(call.tensor("condition"))];
   const Operand<int64_t> chosen{condition.meta.shape, condition.integer.data(), {}};
   if (out.is_integral()) {
-    zip3(out.meta.shape, chosen, integer_argument(call, in, "self"), integer_argument(call, in, "other"),
-         out.integer, [](int64_t c, int64_t a, int64_t b) { return c != 0 ? a : b; });
+    zip3(out.meta.shape, chosen, integer_argument(call, in, "self", out.meta.dtype),
+         integer_argument(call, in, "other", out.meta.dtype), out.integer,
+         [](int64_t c, int64_t a, int64_t b) { return c != 0 ? a : b; });
   } else {
     const DType dtype = out.meta.dtype;
     zip3(out.meta.shape, chosen, real_argument(call, in, "self", dtype),
@@ -338,8 +340,8 @@ std::vector<Array<T>> masked_fill(const OpCall& call, const Inputs<T>& in) {
   const Array<T>& mask = *in[at(call.tensor("mask"))];
   const Operand<int64_t> chosen{mask.meta.shape, mask.integer.data(), {}};
   if (out.is_integral()) {
-    zip3(out.meta.shape, chosen, integer_argument(call, in, "value"), integer_argument(call, in, "self"),
-         out.integer,
+    zip3(out.meta.shape, chosen, integer_argument(call, in, "value", out.meta.dtype),
+         integer_argument(call, in, "self", out.meta.dtype), out.integer,
          [&](int64_t c, int64_t a, int64_t b) { return c != 0 ? wrapped(out.meta.dtype, a) : b; });
   } else {
     const DType dtype = out.meta.dtype;

@@ -294,5 +294,50 @@ TEST(Registry, EveryKernelHasASchemaAnErrorModelAndAnAuthority) {
   EXPECT_EQ(error_model("aten::no_such_operator.default").name, "");
 }
 
+std::vector<int64_t> whole(const std::string& op, const Wide& a, const Wide& b) {
+  return OpUnderTest(op, {{"self", a}, {"other", b}}).value()[0].integer;
+}
+std::vector<double> with_number(const std::string& op, const Wide& a, double other) {
+  return OpUnderTest(op, {{"self", a}}, {{"other", other}}).value()[0].real;
+}
+
+// PyTorch's promotion: operands are converted before anything is computed.
+TEST(Promotion, OperandsCountAsTheComputationHoldsThem) {
+  const Wide minus_three = integers_of(DType::i8, {}, {-3});  // 253 as u8
+  const Wide bytes = k({3, 254}, DType::u8);
+  EXPECT_EQ(whole("aten::minimum.default", bytes, minus_three), (std::vector<int64_t>{3, 253}));
+  EXPECT_EQ(whole("aten::maximum.default", bytes, minus_three), (std::vector<int64_t>{253, 254}));
+  EXPECT_EQ(whole("aten::le.Tensor", bytes, minus_three), (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(OpUnderTest("aten::clamp.Tensor", {{"self", bytes}, {"min", minus_three}}).value()[0].integer,
+            (std::vector<int64_t>{253, 254}));
+  expect_same(OpUnderTest("aten::cos.default", {{"self", k({2147483647}, DType::i32)}}).value()[0].real,
+              {std::cos(2147483648.0)});
+}
+
+TEST(Remainder, TakesANumberInTheTensorsDtype) {
+  const double f = 0.1F, b = round_to(DType::bf16, 0.1);
+  expect_same(with_number("aten::fmod.Scalar", x({1, -1}), 0.1), {std::fmod(1, f), -std::fmod(1, f)});
+  expect_same(with_number("aten::remainder.Scalar", x({1}, DType::bf16), 0.1), {std::fmod(1, b)});
+  EXPECT_FALSE(error_model("aten::remainder.Scalar").signed_zero);
+  EXPECT_TRUE(error_model("aten::fmod.Scalar").signed_zero);
+}
+
+TEST(Reduction, CastsToIntegersBeforeItReduces) {
+  const auto reduced = [](const std::string& op, const Wide& a, DType dtype) {
+    std::vector<NamedArgument> more{{"dtype", DTypeArg{dtype}}};
+    if (op == "aten::sum.dim_IntList") more.push_back(int_list("dim", {0}));
+    if (op == "aten::cumsum.default") more.push_back({"dim", int64_t{0}});
+    return OpUnderTest(op, {{"self", a}}, more).value()[0];
+  };
+  EXPECT_EQ(reduced("aten::sum.dim_IntList", x({1.5, 2.5}), i64).integer, (std::vector<int64_t>{3}));
+  EXPECT_EQ(reduced("aten::prod.default", x({1.5, -2.5}), i64).integer, (std::vector<int64_t>{-2}));
+  EXPECT_EQ(reduced("aten::cumsum.default", x({1.5, 2.5}), i64).integer, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(reduced("aten::sum.dim_IntList", x({0.5, 0.5}), DType::boolean).integer,
+            (std::vector<int64_t>{1}));
+  EXPECT_EQ(reduced("aten::sum.dim_IntList", k({1, -1}), DType::boolean).integer, (std::vector<int64_t>{1}));
+  EXPECT_EQ(reduced("aten::sum.dim_IntList", x({kNaN, 1}), i64).undefined, (std::vector<uint8_t>{1}));
+  EXPECT_THROW(reduced("aten::cumsum.default", x({1}), DType::boolean), Error);
+}
+
 }  // namespace
 }  // namespace assay::reference

@@ -122,8 +122,8 @@ std::vector<Array<T>> shift(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
   const DType dtype = out.meta.dtype;
   const auto width = static_cast<int64_t>(8 * size_of(dtype));
-  zip(out.meta.shape, integer_argument(call, in, "self"), integer_argument(call, in, "other"), out.integer,
-      [&](int64_t x, int64_t by) {
+  zip(out.meta.shape, integer_argument(call, in, "self", out.meta.dtype),
+      integer_argument(call, in, "other", out.meta.dtype), out.integer, [&](int64_t x, int64_t by) {
         const bool outside = by < 0 || by >= width;
         if (!Left) return x >> (outside ? 63 : by);
         return outside ? 0 : wrapped(dtype, static_cast<int64_t>(static_cast<uint64_t>(x) << by));

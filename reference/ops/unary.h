@@ -8,11 +8,13 @@
 
 namespace assay::reference {
 
-// Integers and booleans are taken as floats (PyTorch's promotion).
+// Integers and booleans are first converted to the result's dtype (PyTorch's promotion): beyond 2^24 it is
+// the converted number whose function is taken.
 template <class T, T (*F)(T)>
 std::vector<Array<T>> unary(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
-  const auto x = real_operand(*in[0], out.meta.dtype);
+  const auto x = in[0]->is_integral() ? held_argument(call, in, "self", out.meta.dtype)
+                                      : real_operand(*in[0], out.meta.dtype);
   for (std::size_t i = 0; i < out.real.size(); ++i) out.real[i] = F(x.data[i]);
   return one(std::move(out));
 }

@@ -113,7 +113,14 @@ DType promoted(const KernelContext& ctx, std::initializer_list<std::string_view>
 
 void compare(KernelContext& ctx, AluOp op) {
   const DType common = promoted(ctx, {"self", "other"});
-  binary(ctx, op, common == DType::boolean ? DType::f32 : domain_of(common));
+  const DType domain = common == DType::boolean ? DType::f32 : domain_of(common);
+  const Operand operands[] = {held_operand(ctx, "self", common), held_operand(ctx, "other", common)};
+  elementwise(ctx, ctx.output(), operands, domain,
+              [&](std::span<const AccessPattern> in, const AccessPattern& out) {
+                apply(ctx, out, held(ctx, in[0], common), operands[0].scalar, held(ctx, in[1], common),
+                      operands[1].scalar, op, domain);
+              },
+              {.materialise = both_numbers(operands)});
 }
 
 void bitwise(KernelContext& ctx, AluOp op, AluOp of_bools) {

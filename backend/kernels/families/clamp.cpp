@@ -112,11 +112,12 @@ Kernel classify(MathFunction function) {
 
 // Two operands of a GpSimd function, floats only.
 void math_of_two(KernelContext& ctx, MathFunction function) {
-  const Operand operands[] = {operand(ctx, "self"), operand(ctx, "other")};
+  const DType common = ctx.output().dtype;
+  const Operand operands[] = {held_operand(ctx, "self", common), held_operand(ctx, "other", common)};
   elementwise(ctx, ctx.output(), operands, DType::f32,
               [&](std::span<const AccessPattern> in, const AccessPattern& out) {
                 const auto as_float = [&](const AccessPattern& t) {
-                  return is_float(t.dtype) ? t : converted(ctx, t, DType::f32);
+                  return is_float(t.dtype) ? held(ctx, t, common) : converted(ctx, t, DType::f32);
                 };
                 ctx.b.math(out, as_float(in[0]), as_float(in[1]), function);
               },

@@ -150,6 +150,9 @@ Metas clamp(const OpCall& call) {
   if (call.is_none("min") && call.is_none("max")) fail(call, "min and max are both None; one must be given");
   const Operands in = operands(call, {"self", "min", "max"});
   require_promoted_kind(call, in.type(), kNoComplex);
+  // One tensor bound is an extremum, which bool has; PyTorch has no other clamp of bool.
+  const bool extremum = call.schema().overload == "Tensor" && (call.is_none("min") || call.is_none("max"));
+  if (!extremum) require_promoted_kind(call, in.type(), kNoBool);
   return {{in.type(), in.shape}};
 }
 
