@@ -129,7 +129,7 @@ Metas constant_pad(const OpCall& call) {
     }
     size = padded;
   }
-  require_number(call, "value", self.dtype);
+  if (!call.is_none("value")) require_number(call, "value", self.dtype);  // None is 0
   return {self};
 }
 
