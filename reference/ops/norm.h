@@ -24,6 +24,8 @@ Normaliser<T> row_statistics(const T* row, int64_t n, double eps) {
 inline Bounded rstd_of(double variance, double variance_bound, double eps) {
   const Environment& e = *current_environment;
   const double r = 1 / std::sqrt(variance + eps);
+  if (std::isnan(r) || std::isinf(variance)) return {r, 0, 0};
+  if (std::isinf(r)) return {r, variance_bound == 0 ? 0 : HUGE_VAL, 0};
   const double above = 1 / std::sqrt(std::max(variance - variance_bound, 0.0) + eps) - r;
   const double below = r - 1 / std::sqrt(variance + variance_bound + eps);
   const Allowance& rsqrt = e.allowance(Function::rsqrt);
@@ -46,14 +48,26 @@ T normalised(const T& x, const Normaliser<T>& s, const T* weight, const T* bias)
 // w|.
 inline Bounded normalised(const Bounded& x, const Normaliser<Bounded>& s, const Bounded* weight,
                           const Bounded* bias) {
-  const double u = current_environment->u;
+  const Environment& e = *current_environment;
+  const double u = e.u;
   const double w = weight != nullptr ? weight->value : 1, b = bias != nullptr ? bias->value : 0;
   const double d = x.value - s.mean.value, r = s.rstd.value, scale = std::fabs(r * w);
   const double v = d * r * w + b;
+  // Infinities of exact operands are exact.
+  if (!std::isfinite(v)) {
+    const bool exact = std::isfinite(x.bound) && std::isfinite(s.mean.bound) && std::isfinite(s.rstd.bound);
+    return {v, exact ? 0 : HUGE_VAL, 0};
+  }
   const double difference = x.bound + s.mean.bound + u * std::fabs(d);
   double bound = scale * difference + std::fabs(w) * s.rstd.bound * (std::fabs(d) + difference);
   bound += 2 * u * std::fabs(d) * scale + u * scale * (std::fabs(x.value) + 2 * std::fabs(s.mean.value));
   if (weight != nullptr) bound += std::fabs(d * r) * weight->bound;
+  // What underflow may cost each product of either form.
+  const auto underflow = [&](double product) {
+    return product != 0 && std::fabs(product) < e.eta * 0x1p60 ? e.eta : 0;
+  };
+  bound += underflow(d * r) * std::fabs(w) + 2 * underflow(d * r * w) + underflow(s.mean.value * r * w) +
+           underflow(r * w) * (std::fabs(x.value) + std::fabs(s.mean.value));
   if (bias != nullptr) bound += u * (std::fabs(v) + std::fabs(b)) + bias->bound;
   return {v, bound, 0};
 }
