@@ -298,7 +298,8 @@ T power(T base, T exponent) {
   T result = finish_function(Function::pow, f, base, [&] { return e * pow(b, e - 1); });
   if constexpr (std::is_same_v<T, Bounded>) {
     if (overflow) result.overflow = true;
-    if (exponent.bound != 0 && b > 0) result.bound += std::fabs(f * log(b)) * exponent.bound;
+    if (exponent.bound != 0 && b > 0 && std::isfinite(f))
+      result.bound += std::fabs(f * log(b)) * exponent.bound;
     const double steps = std::fabs(e) <= 16 && e == std::trunc(e) ? std::fabs(e) : 0;
     const double chain = steps * current_environment->u * std::fabs(f);
     if (std::isfinite(chain)) result.bound = std::max(result.bound, chain);

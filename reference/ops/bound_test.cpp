@@ -325,6 +325,18 @@ TEST(GeluBound, LimitsAtInfinityAreExact) {
   }
 }
 
+TEST(NormBound, OfInfinityIsExact) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const double p : {1.0, 2.0, 3.0}) {
+    const BoundedWide b = OpUnderTest("aten::linalg_vector_norm.default",
+                                      {{"self", wide({2}, {-infinity, 1.1F})}}, {{"ord", p}})
+                              .bounded(f32_precision())[0];
+    EXPECT_TRUE(std::isinf(b.value.real[0])) << p;
+    EXPECT_EQ(b.bound[0], 0) << p;
+    EXPECT_TRUE(b.special.empty() && !b.unmodelled) << p;
+  }
+}
+
 // With dtype the input is cast first.
 TEST(CumsumBound, HoldsTheCastOfTheInput) {
   const OpUnderTest op("aten::cumsum.default", {{"self", wide({2}, {1.001F, 1.001F})}},
