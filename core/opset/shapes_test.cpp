@@ -100,7 +100,6 @@ const std::map<std::string, const char*> kStricter = {
      "running_var has one entry a channel; the kernel reads beyond a shorter one"},
     {"aten::native_batch_norm.default",
      "weight has one entry a channel; the kernel reads beyond a shorter one"},
-    {"aten::resize_.default", "a graph's mutation keeps the shape of what it changes (INTERFACE, Files)"},
     {"aten::_fused_rms_norm.default", "the last sizes of input are normalized_shape (torch.nn.RMSNorm)"},
     {"aten::lstm.input",
      "hx is [layers * directions, N, size] (torch.nn.LSTM); too long a batch is only cut off"},
