@@ -87,7 +87,7 @@ std::vector<Array<T>> normal(const OpCall& call, const Inputs<T>& in) {
   zip(out.meta.shape, parameter("mean"), parameter("std"), deviations,
       [](T, T deviation) { return deviation; });
   const auto values = draw_normal(call, out.real.size());
-  for (std::size_t i = 0; i < values.size(); ++i) out.real[i] += deviations[i] * T(values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) out.real[i] = out.real[i] + deviations[i] * T(values[i]);
   return one(std::move(out));
 }
 template <class T>
