@@ -201,8 +201,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
       const double rounding = u_out * v;
       // Below the normal range results lie on a fixed grid.
       const double grid = v != 0 && std::fabs(v) < format.smallest_normal() ? eta : 0;
-      out.sigma[i] =
-          std::isfinite(v) ? std::sqrt(x.variance + (rounding * rounding + grid * grid) / 3) : 0;
+      out.sigma[i] = std::isfinite(v) ? std::sqrt(x.variance + (rounding * rounding + grid * grid) / 3) : 0;
     }
   }
   return out;
@@ -280,7 +279,9 @@ std::vector<Wide> evaluate_stochastic(const OpCall& call, const std::vector<cons
     operands.reserve(inputs.size());
     for (const Wide* input : inputs)
       operands.push_back(stochastic_input(*input, precision, environment.random));
-    for (auto& output : kernel_table<Stochastic>().find(call.op(), reads_or_gives_complex(call))->kernel(call, pointers(operands))) {
+    for (auto& output : kernel_table<Stochastic>()
+                            .find(call.op(), reads_or_gives_complex(call))
+                            ->kernel(call, pointers(operands))) {
       Wide wide;
       wide.meta = std::move(output.meta);
       wide.integer = std::move(output.integer);

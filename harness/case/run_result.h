@@ -32,11 +32,11 @@ struct RunResult {
   // Set when the run did not produce outputs: unsupported, compile_error, crash, ... with reason and detail.
   std::optional<Status> failure;
   std::string reason, detail;
-  std::string failed_node;         // name of the node that was being run, "" if none
-  std::vector<NodeOutcome> nodes;  // parallel to graph.nodes; empty in compile mode
-  std::vector<Tensor> outputs;     // free pass, parallel to graph.outputs (undefined for constants)
-  std::optional<bool> repeatable;  // a second execution gave equal bits; nullopt: not tried
-  std::string guard_violation;     // "" or what was overwritten: an input, a guard band
+  std::string failed_node;             // name of the node that was being run, "" if none
+  std::vector<NodeOutcome> nodes;      // parallel to graph.nodes; empty in compile mode
+  std::vector<Tensor> outputs;         // free pass, parallel to graph.outputs (undefined for constants)
+  std::optional<bool> repeatable;      // a second execution gave equal bits; nullopt: not tried
+  std::string guard_violation;         // "" or what was overwritten: an input, a guard band
   std::optional<bool> mutant_changed;  // a planted defect changed at least one bit; nullopt: none was planted
   std::vector<Fallback> fallbacks;
   std::optional<Residency> residency;

@@ -66,7 +66,7 @@ class NodeStandard {
   const reference::ErrorModel* model_;
   std::vector<reference::BoundedWide> outputs_;
   std::vector<reference::Wide>
-      flushed_;  // values from inputs with subnormals flushed, if the Contract declares it
+      flushed_;                   // values from inputs with subnormals flushed, if the Contract declares it
   reference::Contests contests_;  // elements that the call writes more than once
   bool has_witness_ = true;
 };
