@@ -339,4 +339,5 @@ for name, given in {
     backward = {"grad_out": f(*out.shape), "out": out, "logsumexp": logsumexp, **given}
     call(flash + "_backward.default", **backward)
 
+call("_native_batch_norm_legit.default", input=f(2, 3, 4), weight=f(3), bias=f(3), running_mean=f(3), running_var=positive(3), training=False, momentum=0.1, eps=1e-5)
 print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")
