@@ -144,7 +144,7 @@ class Validator {
     }
     for (const SchemaArgument& argument : schema->arguments) {
       if (!argument.default_value && !argument.type.optional && !given.contains(argument.name)) {
-        fail(node, fmt::format("argument '{}' is missing; the schema is {}", argument.name, schema->text));
+        fail(node, fmt::format("argument {} is missing; the schema is {}", argument.name, schema->text));
       }
     }
   }
