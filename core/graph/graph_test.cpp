@@ -95,7 +95,7 @@ TEST(Validate, FindsWrongArguments) {
   EXPECT_THAT(refusal(name), HasSubstr("no argument 'input'"));
   Graph missing = small_graph();
   missing.nodes[0].arguments.pop_back();
-  EXPECT_THAT(refusal(missing), HasSubstr("argument 'other' is missing"));
+  EXPECT_THAT(refusal(missing), HasSubstr("argument other is missing"));
   Graph given_twice = small_graph();
   given_twice.nodes[1].arguments.push_back(given_twice.nodes[1].arguments[0]);
   EXPECT_THAT(refusal(given_twice), HasSubstr("given twice"));
