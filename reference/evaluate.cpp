@@ -108,14 +108,9 @@ void mark(BoundedWide& out, std::size_t i, Special special) {
 // A result without rounding errors of its own: right bit for bit, unless the store rounds otherwise.
 BoundedWide exact_result(Wide value, const Precision& precision) {
   BoundedWide out;
-  for (std::size_t i = 0; i < value.undefined.size(); ++i) {
-    if (value.undefined[i] == 0) continue;
-    out.value = std::move(value);
-    break;
-  }
-  if (out.value.undefined.empty()) {
-    out.value = std::move(value);
-  } else {
+  const bool any = std::any_of(value.undefined.begin(), value.undefined.end(), [](auto u) { return u != 0; });
+  out.value = std::move(value);
+  if (any) {
     out.special.assign(out.value.undefined.begin(), out.value.undefined.end());
   }
   if (out.value.is_integral()) return out;
@@ -169,7 +164,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
   for (std::size_t i = 0; i < count; ++i) {
     const Bounded& x = in.real[i];
     double v = x.value, b = x.bound;
-    if (std::isnan(v)) {
+    if (std::isnan(v) || (std::isinf(v) && std::isfinite(b))) {
       b = 0;
     } else if (b == 0 && std::isfinite(v) && precision.rounding == Rounding::nearest_even &&
                !precision.store && !precision.ftz_out) {
@@ -179,7 +174,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
       out.unmodelled = true;
     } else if (std::isinf(b)) {
       mark(out, i, special_undefined);
-    } else if (!std::isinf(v)) {
+    } else {
       // Underflow costs only where the result is small.
       const double magnitude = std::fabs(v) + b;
       const double small = magnitude < format.smallest_normal() && magnitude > 0 ? eta : 0;
@@ -191,8 +186,6 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
         v = round_to(format, v);
         b = 0;
       }
-    } else {
-      b = 0;
     }
     if (x.overflow && !std::isnan(v)) mark(out, i, special_early_overflow);
     out.value.real[i] = v;
