@@ -11,60 +11,18 @@ Written with torch 2.13.0+cpu.
 
 from __future__ import annotations
 
-import json
 import math
 
 import torch
+from call_text import INF, NAN, call, chance, f, i, write
 
 torch.manual_seed(11)
-NAMES = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16", torch.int64: "i64", torch.bool: "bool"}
-calls: list[list] = []
-
-
-def number(value):
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    return value
-
-
-def encode(value):
-    if isinstance(value, torch.Tensor):
-        data = [number(entry) for entry in value.reshape(-1).tolist()]
-        return {"t": NAMES[value.dtype], "s": list(value.shape), "d": data}
-    if isinstance(value, torch.dtype):
-        return "%" + NAMES[value]
-    if isinstance(value, (list, tuple)):
-        return [encode(entry) for entry in value]
-    return number(value)
-
-
-def call(op: str, **arguments) -> None:
-    packet, _, overload = op.partition(".")
-    function = getattr(getattr(torch.ops.aten, packet), overload)
-    given = dict(arguments)
-    results = function(**{("self" if k == "self_" else k): v for k, v in given.items()})
-    results = list(results) if isinstance(results, (tuple, list)) else [results]
-    encoded = {("self" if k == "self_" else k): encode(v) for k, v in given.items()}
-    calls.append(["aten::" + op, encoded, [encode(result.contiguous()) for result in results]])
-
-
-def f(*shape: int) -> torch.Tensor:
-    return (torch.randn(*shape, dtype=torch.float64) * 16).round() / 8  # short in text
 
 
 def positive(*shape: int) -> torch.Tensor:
     return f(*shape).abs() + 0.125
 
 
-def chance(*shape: int) -> torch.Tensor:
-    return torch.randint(1, 8, shape).double() / 8
-
-
-def i(*values: int) -> torch.Tensor:
-    return torch.tensor(values)
-
-
-NAN, INF = math.nan, math.inf
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 2.5], dtype=torch.float64)
 X, Y = f(3, 4), f(3, 4)
 MASK = torch.tensor([[True, False, True, False]] * 3)
@@ -340,4 +298,4 @@ for name, given in {
     call(flash + "_backward.default", **backward)
 
 call("_native_batch_norm_legit.default", input=f(2, 3, 4), weight=f(3), bias=f(3), running_mean=f(3), running_var=positive(3), training=False, momentum=0.1, eps=1e-5)
-print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")
+write()

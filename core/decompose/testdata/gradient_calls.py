@@ -13,36 +13,14 @@ Written with torch 2.13.0+cpu.
 
 from __future__ import annotations
 
-import json
 import math
 
 import torch
+from call_text import INF, NAN, as_list, calls, chance, encode, encode_arguments, i, named, overload, write
 from torch._decomp import decomposition_table
 
 torch.manual_seed(7)
-NAMES = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8", torch.bool: "bool"}
-calls: list[list] = []
 aten = torch.ops.aten
-INF, NAN = math.inf, math.nan
-
-
-def number(value):
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def encode(value):
-    if isinstance(value, torch.Tensor):
-        data = [number(entry) for entry in value.reshape(-1).tolist()]
-        return {"t": NAMES[value.dtype], "s": list(value.shape), "d": data}
-    if isinstance(value, torch.dtype):
-        return "%" + NAMES[value]
-    if isinstance(value, (list, tuple)):
-        return [encode(entry) for entry in value]
-    return number(value)
-
-
-def named(arguments: dict) -> dict:
-    return {("self" if key == "self_" else key): value for key, value in arguments.items()}
 
 
 def hardsigmoid_backward(grad_output, self):
@@ -56,21 +34,20 @@ DEFINITIONS = {"hardsigmoid_backward.default": hardsigmoid_backward}
 def answers(op: str, given: dict) -> list:
     if op in DEFINITIONS:
         return [DEFINITIONS[op](**given)]
-    packet, _, overload = op.partition(".")
-    target = getattr(getattr(aten, packet), overload)
+    target = overload(op)
     own = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in given.items()}  # some change arguments
     try:
         results = target(**own)
     except NotImplementedError:  # not on the CPU: PyTorch's own decomposition
         results = decomposition_table[target](**own)
-    return list(results) if isinstance(results, (tuple, list)) else [results]
+    return as_list(results)
 
 
 def entry(op: str, given: dict) -> list:
     results = answers(op, given)
     mask = given.get("output_mask", [True] * len(results))
     kept = [encode(result) if wanted else None for result, wanted in zip(results, mask)]
-    return ["aten::" + op, {k: encode(v) for k, v in given.items()}, kept]
+    return ["aten::" + op, encode_arguments(given), kept]
 
 
 def call(op: str, forward=None, of=(), upstream: str = "grad_output", **arguments) -> None:
@@ -86,14 +63,6 @@ def f(*shape: int) -> torch.Tensor:
 
 def positive(*shape: int) -> torch.Tensor:
     return f(*shape).abs() + 0.125
-
-
-def chance(*shape: int) -> torch.Tensor:
-    return torch.randint(1, 8, shape).double() / 8
-
-
-def i(*values: int) -> torch.Tensor:
-    return torch.tensor(values)
 
 
 def activations() -> None:
@@ -435,4 +404,4 @@ def recurrent() -> None:
 for family in (activations, losses, norms, windows, resampling, indexing, recurrent):
     family()
 
-print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")
+write()

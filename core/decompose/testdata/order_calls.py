@@ -11,47 +11,13 @@ Written with torch 2.13.0+cpu.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import warnings
 
 import torch
+from call_text import INF, NAN, call, f, i, write
 
 torch.manual_seed(9)
-NAMES = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool", torch.uint8: "u8"}
-calls: list[list] = []
-INF, NAN = math.inf, math.nan
-
-
-def number(value):
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def encode(value):
-    if isinstance(value, torch.Tensor):
-        data = [number(entry) for entry in value.reshape(-1).tolist()]
-        return {"t": NAMES[value.dtype], "s": list(value.shape), "d": data}
-    if isinstance(value, torch.dtype):
-        return "%" + NAMES[value]
-    if isinstance(value, (list, tuple)):
-        return [encode(entry) for entry in value]
-    return number(value)
-
-
-def call(op: str, **arguments) -> None:
-    packet, _, overload = op.partition(".")
-    given = {("self" if key == "self_" else key): value for key, value in arguments.items()}
-    results = getattr(getattr(torch.ops.aten, packet), overload)(**given)
-    results = list(results) if isinstance(results, (tuple, list)) else [results]
-    calls.append(["aten::" + op, {key: encode(value) for key, value in given.items()}, [encode(r) for r in results]])
-
-
-def f(*shape: int) -> torch.Tensor:
-    return (torch.randn(*shape, dtype=torch.float64) * 16).round() / 8  # short in text
-
-
-def i(*values: int) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.int64)
 
 
 def b(*values: int) -> torch.Tensor:
@@ -222,7 +188,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for family in (scans, statistics, searches, histograms, writes, selections):
         family()
-    print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")
+    write()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,8 @@ Written with torch 2.13.0+cpu.
 
 from __future__ import annotations
 
-import json
-
 import torch
-from spatial_calls import INF, NAMES, NAN, call, calls
-
-NAMES[torch.int32] = "i32"
+from call_text import INF, NAN, call, write
 
 F64 = torch.float64
 
@@ -73,10 +69,9 @@ def polynomials() -> None:
 
 
 def main() -> None:
-    calls.clear()
     for family in (pointwise, functions, polynomials):
         family()
-    print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")
+    write()
 
 
 if __name__ == "__main__":

@@ -11,46 +11,12 @@ Written with torch 2.13.0+cpu.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import torch
+from call_text import INF, NAN, call, calls, encode, f, write
 
 torch.manual_seed(5)
-NAMES = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.uint8: "u8", torch.bool: "bool"}
-calls: list[list] = []
-INF, NAN = math.inf, math.nan
-
-
-def number(value):
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def encode(value):
-    if value is None:
-        return None
-    if isinstance(value, torch.Tensor):
-        data = [number(entry) for entry in value.reshape(-1).tolist()]
-        return {"t": NAMES[value.dtype], "s": list(value.shape), "d": data}
-    if isinstance(value, (list, tuple)):
-        return [encode(entry) for entry in value]
-    return number(value)
-
-
-def call(op: str, keep: int | None = None, **arguments) -> None:
-    """`keep`: only that many results are promised."""
-    packet, _, overload = op.partition(".")
-    given = {("self" if key == "self_" else key): value for key, value in arguments.items()}
-    results = getattr(getattr(torch.ops.aten, packet), overload)(**given)
-    results = list(results) if isinstance(results, (tuple, list)) else [results]
-    results = [result if keep is None or i < keep else None for i, result in enumerate(results)]
-    calls.append(
-        ["aten::" + op, {key: encode(value) for key, value in given.items()}, [encode(result) for result in results]]
-    )
-
-
-def f(*shape: int) -> torch.Tensor:
-    return (torch.randn(*shape, dtype=torch.float64) * 16).round() / 8  # short in text
 
 
 def distinct(*shape: int) -> torch.Tensor:
@@ -239,7 +205,7 @@ def convolutions() -> None:
 def main() -> None:
     for family in (resampling, grids, pads, pools, distances, bags, copies, convolutions):
         family()
-    print("[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in calls) + "\n]")
+    write()
 
 
 if __name__ == "__main__":
