@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import warnings
 
 import torch
-from shape_calls import T, calls
-from shape_calls import call as call_here
+from call_shapes import T, calls, write
+from call_shapes import call as call_here
 
 X = T("f32", 2, 3, 6, 5)
 
@@ -153,14 +151,6 @@ def recurrent() -> None:
         call(f"aten::{name}.default", T("f32", 2, 4), T("f32", 3, 3), *weights)
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    for family in (activations, losses, windows, indexing, norms, recurrent):
-        family()
-    unique = list(dict.fromkeys(json.dumps(entry, separators=(",", ":")) for entry in calls))
-    sys.stdout.write("[\n" + ",\n".join(unique) + "\n]\n")
-
-
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    write(activations, losses, windows, indexing, norms, recurrent)

@@ -8,11 +8,8 @@ Written with torch 2.13.0+cpu.
 from __future__ import annotations
 
 import itertools
-import json
-import sys
-import warnings
 
-from shape_calls import T, call, calls
+from call_shapes import T, call, calls, write
 
 DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64")
 
@@ -165,14 +162,5 @@ def writes() -> None:
     call("aten::segment_reduce.default", T("f32", 3, 4), "median", lengths=T("i64", 1), unsafe=True)
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    for family in (scans, statistics, searches, histograms, writes):
-        T.fill = 0
-        family()
-    unique = list(dict.fromkeys(json.dumps(entry, separators=(",", ":")) for entry in calls))
-    sys.stdout.write("[\n" + ",\n".join(unique) + "\n]\n")
-
-
 if __name__ == "__main__":
-    main()
+    write(scans, statistics, searches, histograms, writes)

@@ -8,12 +8,9 @@ Written with torch 2.13.0+cpu.
 from __future__ import annotations
 
 import itertools
-import json
-import sys
-import warnings
 
 import torch
-from shape_calls import T, call, calls
+from call_shapes import T, call, write
 
 # Kernels of PyTorch's CPU lack some narrow dtypes; the rules say what a function takes, not which kernel exists.
 WIDE = ("bool", "u8", "i32", "i64", "f32", "f64", "c64")
@@ -103,14 +100,5 @@ def draws() -> None:
     call("aten::multinomial.default", T("f32", 2, 2, 5), 2)
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    T.fill = 1
-    for family in (functions, pairs, draws):
-        family()
-    unique = list(dict.fromkeys(json.dumps(entry, separators=(",", ":")) for entry in calls))
-    sys.stdout.write("[\n" + ",\n".join(unique) + "\n]\n")
-
-
 if __name__ == "__main__":
-    main()
+    write(functions, pairs, draws, fill=1)

@@ -8,11 +8,8 @@ Written with torch 2.13.0+cpu.
 from __future__ import annotations
 
 import itertools
-import json
-import sys
-import warnings
 
-from shape_calls import T, call, calls
+from call_shapes import T, call, write
 
 DTYPES = ("bool", "u8", "i8", "i64", "f16", "bf16", "f32", "f64", "c64")
 
@@ -116,14 +113,5 @@ def distances() -> None:
     call("aten::resize_.default", T("f32", 5, 4), [3])
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    for family in (resampling, pads, folding, pools, distances):
-        T.fill = 0
-        family()
-    unique = list(dict.fromkeys(json.dumps(entry, separators=(",", ":")) for entry in calls))
-    sys.stdout.write("[\n" + ",\n".join(unique) + "\n]\n")
-
-
 if __name__ == "__main__":
-    main()
+    write(resampling, pads, folding, pools, distances)
