@@ -80,6 +80,16 @@ def excluded(entry: OpInfo) -> str:
     return ""
 
 
+def entries(names: str, left_out: collections.Counter[str]) -> Iterator[OpInfo]:
+    for entry in op_db:
+        if not fnmatch.fnmatch(entry_name(entry), names):
+            continue
+        if reason := excluded(entry):
+            left_out[f"entry: {reason}"] += 1
+            continue
+        yield entry
+
+
 def program_of(entry: OpInfo, sample: Any) -> tuple[torch.export.ExportedProgram, dict[str, torch.Tensor]] | None:
     """The sample as a program and its inputs by name; None without a tensor."""
     leaves, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
@@ -159,19 +169,13 @@ def document(sample: Sample) -> dict[str, Any]:
 def write_pack(path: Path, names: str) -> None:
     left_out: collections.Counter[str] = collections.Counter()
     lines = []
-    for entry in op_db:
-        name = entry_name(entry)
-        if not fnmatch.fnmatch(name, names):
-            continue
-        if reason := excluded(entry):
-            left_out[f"entry: {reason}"] += 1
-            continue
+    for entry in entries(names, left_out):
         made = [document(s) for s in samples_of(entry, left_out, PACK_ELEMENTS, PACK_SAMPLES)]
         if not made:
             made = [document(s) for s in samples_of(entry, left_out, PACK_LARGEST, 1)]
         lines += [json.dumps(model, separators=(",", ":")) for model in made]
         if not made:
-            print(f"{name}: no sample fits", flush=True)
+            print(f"{entry_name(entry)}: no sample fits", flush=True)
     text = "".join(line + "\n" for line in lines).encode("utf-8")
     packed = zstandard.ZstdCompressor(level=19, write_content_size=True).compress(text)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,13 +186,7 @@ def write_pack(path: Path, names: str) -> None:
 def write_folder(folder: Path, names: str, cap: int) -> None:
     left_out: collections.Counter[str] = collections.Counter()
     written = 0
-    for entry in op_db:
-        name = entry_name(entry)
-        if not fnmatch.fnmatch(name, names):
-            continue
-        if reason := excluded(entry):
-            left_out[f"entry: {reason}"] += 1
-            continue
+    for entry in entries(names, left_out):
         for sample in samples_of(entry, left_out, cap, limit=1 << 30):
             stem = folder / sample.name / str(sample.number)
             stem.parent.mkdir(parents=True, exist_ok=True)
