@@ -53,6 +53,9 @@ constexpr OpFacts kIndexWrites[] = {
      "f32 bf16 f16 f64 i64 i32 i16 i8 u8 bool"},
     {"aten::repeat_interleave.Tensor",
      "repeats[3]:i64{2,0,3} | repeats[0]:i64 | repeats[4]:i32{1,1,2,0} output_size=4 | repeats[130]:i64=0..3 "
+     "| repeats[1]:i64{5} | repeats[1]:i32{0} | repeats[3]:i64{0,0,0} output_size=0 | "
+     "repeats[5]:i32{3,0,0,1,2} "
+     "| repeats[3]:i64{2,0,3} output_size=5 | repeats[513]:i32=0..2 "
      "| bad: "
      "repeats[2]:i64{1,-1} | bad: repeats[2,2]:i64{1,1,1,1} | bad: repeats[2]:f32",
      {},
