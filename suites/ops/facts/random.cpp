@@ -65,7 +65,7 @@ constexpr OpFacts kDraws[] = {
      kPlain},
     {"aten::randint.low",
      "low=-3 high=14 size=[64,65] | low=5 high=6 size=[7] | low=0 high=2 size=[4096] | low=-1000 high=-10 "
-     "size=[2,1,700]",
+     "size=[2,1,700] | low=-1 high=1 size=[1000] | low=3 high=9 size=[]",
      {},
      kPlain},
     {"aten::randint_like.default", "self[64,65] high=100", {}, kPlain, "", "u8 i16 i32 i64 f32"},
