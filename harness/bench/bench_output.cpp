@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <ctime>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "harness/bench/bench.h"
+#include "harness/bench/benchmark_json.h"
 
 namespace assay {
 namespace {
@@ -45,30 +44,10 @@ std::string bench_text(const BenchResult& result) {
 
 std::string bench_json(const BenchResult& result) {
   using Json = nlohmann::ordered_json;
-  char date[40];
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  Json out{{"context",
-            {{"date", date},
-             {"executable", "assay bench"},
-             {"num_cpus", std::thread::hardware_concurrency()},
-             {"library_build_type", "release"}}},
-           {"benchmarks", Json::array()}};
+  Json out = benchmark_document("assay bench");
   const auto add = [&](const std::string& backend, const BenchRow& row, const std::vector<double>& seconds) {
     if (seconds.empty()) return;
-    const double ns = median_of(seconds) * 1e9;
-    const std::string name = backend + "/" + row.id + "/" + row.mode;
-    out["benchmarks"].push_back({{"name", name + "_median"},
-                                 {"run_name", name},
-                                 {"run_type", "aggregate"},
-                                 {"aggregate_name", "median"},
-                                 {"repetitions", seconds.size()},
-                                 {"iterations", seconds.size()},
-                                 {"real_time", ns},
-                                 {"cpu_time", ns},
-                                 {"time_unit", "ns"}});
+    out["benchmarks"].push_back(median_entry(backend + "/" + row.id + "/" + row.mode, seconds));
   };
   for (const BenchRow& row : result.rows) {
     add(result.backend, row, row.seconds);

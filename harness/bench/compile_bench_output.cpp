@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
+#include "harness/bench/benchmark_json.h"
 #include "harness/bench/compile_bench.h"
 #include "harness/bench/statistics.h"
 
@@ -68,18 +67,8 @@ std::string compile_bench_text(const CompileBenchResult& result) {
 
 std::string compile_bench_json(const CompileBenchResult& result) {
   using Json = nlohmann::ordered_json;
-  char date[40];
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  Json out{{"context",
-            {{"date", date},
-             {"executable", "assay bench compile"},
-             {"num_cpus", std::thread::hardware_concurrency()},
-             {"library_build_type", "release"},
-             {"compiler_of_simulated_device", result.simulated}}},
-           {"benchmarks", Json::array()}};
+  Json out = benchmark_document("assay bench compile");
+  out["context"]["compiler_of_simulated_device"] = result.simulated;
   const std::pair<const char*, std::vector<double> CompileBenchRow::*> phases[] = {
       {"cold", &CompileBenchRow::cold},
       {"disk_warm", &CompileBenchRow::disk_warm},
@@ -90,16 +79,7 @@ std::string compile_bench_json(const CompileBenchResult& result) {
       const std::vector<double>& seconds = row.*member;
       if (seconds.empty()) continue;
       const std::string name = result.backend + "/" + row.id + "/compile/" + phase;
-      const double ns = median_of(seconds) * 1e9;
-      out["benchmarks"].push_back({{"name", name + "_median"},
-                                   {"run_name", name},
-                                   {"run_type", "aggregate"},
-                                   {"aggregate_name", "median"},
-                                   {"repetitions", seconds.size()},
-                                   {"iterations", seconds.size()},
-                                   {"real_time", ns},
-                                   {"cpu_time", ns},
-                                   {"time_unit", "ns"}});
+      out["benchmarks"].push_back(median_entry(name, seconds));
     }
   }
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,0 +1,40 @@
+#include "harness/bench/benchmark_json.h"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "harness/bench/statistics.h"
+
+namespace assay {
+
+using Json = nlohmann::ordered_json;
+
+Json benchmark_document(const std::string& executable) {
+  char date[40];
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {{"context",
+           {{"date", date},
+            {"executable", executable},
+            {"num_cpus", std::thread::hardware_concurrency()},
+            {"library_build_type", "release"}}},
+          {"benchmarks", Json::array()}};
+}
+
+Json median_entry(const std::string& name, const std::vector<double>& seconds) {
+  const double ns = median_of(seconds) * 1e9;
+  return {{"name", name + "_median"},
+          {"run_name", name},
+          {"run_type", "aggregate"},
+          {"aggregate_name", "median"},
+          {"repetitions", seconds.size()},
+          {"iterations", seconds.size()},
+          {"real_time", ns},
+          {"cpu_time", ns},
+          {"time_unit", "ns"}};
+}
+
+}  // namespace assay
