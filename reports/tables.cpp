@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "core/median.h"
 #include "reports/text.h"
 
 namespace assay::reports {
@@ -51,13 +52,6 @@ int64_t fallback_count(const Record& record) {
   int64_t count = 0;
   for (const Fallback& fallback : record.fallbacks) count += fallback.count;
   return count;
-}
-
-std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "backend/calibration/predictor.h"
 #include "core/error.h"
+#include "core/median.h"
 
 namespace assay::backend {
 namespace {
@@ -115,13 +116,6 @@ class Fit {
   Predictor& predictor_;
   std::vector<std::size_t> rows_;
 };
-
-std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 }  // namespace
 

@@ -4,14 +4,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "core/median.h"
 
 namespace assay {
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return median(std::move(values)).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 double student_t95(int degrees) {
