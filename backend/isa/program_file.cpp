@@ -84,35 +84,13 @@ void visit_instruction(Visitor&& f, I& i) {
   f(i.immediate[0]), f(i.immediate[1]), f(i.immediate[2]), f(i.integers), f(i.integer_count);
 }
 
-void put_pattern(Writer& w, const AccessPattern& a) {
-  w.put(a.space);
-  w.put(a.rank);
-  w.put(a.dtype);
-  w.put(a.partition_start);
-  w.put(a.partitions);
-  w.put(a.tensor);
-  w.put(a.partition_stride);
-  w.put(a.offset);
-  for (std::size_t d = 0; d < a.rank; ++d) {
-    w.put(a.sizes[d]);
-    w.put(a.strides[d]);
-  }
-}
-
-void get_pattern(Reader& r, AccessPattern& a) {
-  r.get(a.space);
-  r.get(a.rank);
-  r.get(a.dtype);
-  r.get(a.partition_start);
-  r.get(a.partitions);
-  r.get(a.tensor);
-  r.get(a.partition_stride);
-  r.get(a.offset);
-  if (a.rank > kMaxRank) r.fail("an operand of rank " + std::to_string(a.rank));
-  for (std::size_t d = 0; d < a.rank; ++d) {
-    r.get(a.sizes[d]);
-    r.get(a.strides[d]);
-  }
+// `check` sees the rank before as many dims are visited.
+template <typename F, typename Check, typename A>
+void visit_pattern(F f, Check check, A& a) {
+  f(a.space), f(a.rank), f(a.dtype), f(a.partition_start), f(a.partitions), f(a.tensor),
+      f(a.partition_stride), f(a.offset);
+  check(a.rank);
+  for (std::size_t d = 0; d < a.rank; ++d) f(a.sizes[d]), f(a.strides[d]);
 }
 
 }  // namespace
@@ -123,7 +101,9 @@ std::string write_program(const Program& p) {
   w.put(static_cast<uint64_t>(p.instructions.size()));
   for (const Instruction& i : p.instructions) visit_instruction([&](const auto& field) { w.put(field); }, i);
   w.put(static_cast<uint64_t>(p.operands.size()));
-  for (const AccessPattern& a : p.operands) put_pattern(w, a);
+  for (const AccessPattern& a : p.operands) {
+    visit_pattern([&](const auto& field) { w.put(field); }, [](auto) {}, a);
+  }
   w.put(static_cast<uint64_t>(p.waits.size()));
   for (const SemaphoreWait& wait : p.waits) {
     w.put(wait.semaphore);
@@ -156,7 +136,13 @@ Program read_program(std::string_view bytes, const std::string& origin) {
   p.instructions.resize(r.count(40));
   for (Instruction& i : p.instructions) visit_instruction([&](auto& field) { r.get(field); }, i);
   p.operands.resize(r.count(20));
-  for (AccessPattern& a : p.operands) get_pattern(r, a);
+  for (AccessPattern& a : p.operands) {
+    visit_pattern([&](auto& field) { r.get(field); },
+                  [&](auto rank) {
+                    if (rank > kMaxRank) r.fail("an operand of rank " + std::to_string(rank));
+                  },
+                  a);
+  }
   p.waits.resize(r.count(8));
   for (SemaphoreWait& wait : p.waits) {
     r.get(wait.semaphore);
