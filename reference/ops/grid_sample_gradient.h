@@ -76,26 +76,6 @@ inline void add_other_nearest(Taps<Bounded>& taps, const SampledDim& dim, Bounde
              Bounded(0, 1, 0));
 }
 
-// Calls f(element of the plane, product of the weights) for every combination of taps.
-template <class T, class F>
-void for_each_tap(const std::vector<const Taps<T>*>& taps, const std::vector<int64_t>& sizes, F&& f) {
-  int64_t total = 1;
-  for (const Taps<T>* dim : taps) total *= static_cast<int64_t>(dim->index.size());
-  for (int64_t k = 0; k < total; ++k) {
-    int64_t rest = k, offset = 0, step = 1;
-    T weight(1);
-    for (std::size_t d = taps.size(); d-- > 0;) {
-      const auto count = static_cast<int64_t>(taps[d]->index.size());
-      const std::size_t tap = at(rest % count);
-      rest /= count;
-      offset += taps[d]->index[tap] * step;
-      step *= sizes[d];
-      weight = d + 1 == taps.size() ? taps[d]->weight[tap] : weight * taps[d]->weight[tap];
-    }
-    f(offset, weight);
-  }
-}
-
 // What one image's elements were multiplied with, and where.
 template <class T>
 struct Readers {

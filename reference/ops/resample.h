@@ -231,13 +231,9 @@ T no_promise() {
   return T(std::numeric_limits<double>::quiet_NaN());
 }
 
-// The sum over all combinations of taps: weights may be multiplied together first or applied dim by dim. An
-// infinity or NaN of weight 0 gives NaN where it is read, but need not be read.
-template <class T>
-T weighted(const std::vector<const Taps<T>*>& taps, const std::vector<int64_t>& sizes, const T* plane,
-           std::vector<T>& values, std::vector<T>& weights) {
-  values.clear();
-  weights.clear();
+// Calls f(element of the plane, product of the weights) for every combination of taps.
+template <class T, class F>
+void for_each_tap(const std::vector<const Taps<T>*>& taps, const std::vector<int64_t>& sizes, F&& f) {
   int64_t total = 1;
   for (const Taps<T>* dim : taps) total *= static_cast<int64_t>(dim->index.size());
   for (int64_t k = 0; k < total; ++k) {
@@ -251,12 +247,26 @@ T weighted(const std::vector<const Taps<T>*>& taps, const std::vector<int64_t>& 
       step *= sizes[d];
       weight = d + 1 == taps.size() ? taps[d]->weight[tap] : weight * taps[d]->weight[tap];
     }
-    const T& value = plane[offset];
-    if (plain(weight) == 0 && !std::isfinite(static_cast<double>(plain(value)))) return no_promise<T>();
+    f(offset, weight);
+  }
+}
+
+// The sum over all combinations of taps: weights may be multiplied together first or applied dim by dim. An
+// infinity or NaN of weight 0 gives NaN where it is read, but need not be read.
+template <class T>
+T weighted(const std::vector<const Taps<T>*>& taps, const std::vector<int64_t>& sizes, const T* plane,
+           std::vector<T>& values, std::vector<T>& weights) {
+  values.clear();
+  weights.clear();
+  bool promised = true;
+  for_each_tap(taps, sizes, [&](int64_t element, const T& weight) {
+    const T& value = plane[element];
+    if (plain(weight) == 0 && !std::isfinite(static_cast<double>(plain(value)))) promised = false;
     values.push_back(value);
     weights.push_back(weight);
-  }
-  return dot_any_order(weights.data(), values.data(), total);
+  });
+  if (!promised) return no_promise<T>();
+  return dot_any_order(weights.data(), values.data(), static_cast<int64_t>(values.size()));
 }
 
 // Anti-aliased images are filtered row by row into an image of the graph's dtype, then column by column.
