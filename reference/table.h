@@ -46,6 +46,13 @@ struct Traits {
 inline Traits exact_traits(std::string authority) {
   return {{"exact", false, false, std::move(authority), true}, true, false, false, false};
 }
+// Positions and the elements at them, of which several may be right (check_choice).
+inline Traits choice_traits() {
+  Traits traits = exact_traits("PyTorch").jumps();
+  traits.model.name = "choice";
+  traits.model.signed_zero = false;
+  return traits;
+}
 // Exact data movement: whatever the elements are, complex ones included.
 inline Traits movement_traits() {
   Traits traits = exact_traits("PyTorch");

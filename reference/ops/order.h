@@ -169,9 +169,7 @@ std::vector<Array<T>> nonzero(const OpCall&, const Inputs<T>& in) {
 template <class T>
 void register_order(KernelTable<T>& table) {
   using E = Exact<T>;
-  Traits choice = exact_traits("PyTorch").jumps();
-  choice.model.name = "choice";
-  choice.model.signed_zero = false;
+  const Traits choice = choice_traits();
   table.add("aten::cumsum.default", sum_traits(), cumsum<T>);
   table.add_exact("aten::topk.default", choice, topk<E>);
   table.add_exact("aten::sort.default", choice, sort<E>);

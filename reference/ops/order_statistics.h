@@ -124,9 +124,7 @@ std::vector<Array<T>> mode(const OpCall& call, const Inputs<T>& in) {
 template <class T>
 void register_order_statistics(KernelTable<T>& table) {
   using E = Exact<T>;
-  Traits choice = exact_traits("PyTorch").jumps();
-  choice.model.name = "choice";
-  choice.model.signed_zero = false;
+  const Traits choice = choice_traits();
   Traits value = exact_traits("PyTorch");
   value.model.signed_zero = false;
   table.add_exact("aten::median.default", value, median_all<E, false>);

@@ -147,9 +147,7 @@ std::vector<Array<T>> logcumsumexp(const OpCall& call, const Inputs<T>& in) {
 template <class T>
 void register_scan(KernelTable<T>& table) {
   using E = Exact<T>;
-  Traits choice = exact_traits("PyTorch").jumps();
-  choice.model.name = "choice";
-  choice.model.signed_zero = false;
+  const Traits choice = choice_traits();
   table.add("aten::cumprod.default", function_traits("definition"), cumprod<T>);
   table.add("aten::logcumsumexp.default", function_traits("definition"), logcumsumexp<T>);
   table.add_exact("aten::cummax.default", choice, cumulative_extremum<E, true>);
