@@ -16,37 +16,16 @@ CompileError fault(CompileErrorClass error_class, const Node& node, const std::s
 }  // namespace
 
 LegalNode read_node(const Graph& graph, const Node& node) {
-  std::vector<TensorMeta> inputs, outputs;
-  std::vector<ValueId> in, out;
-  const auto number = [&](ValueId& id) {
-    if (id < 0) return;
-    const Value& value = graph.values[static_cast<std::size_t>(id)];
-    if (value.kind != ValueKind::tensor) {
-      throw Unsupported(ASSAY_REASON_DYNAMIC_SHAPE, node.op + ": reads the number '" + value.name +
-                                                        "', which is known only when the graph runs");
-    }
-    in.push_back(id);
-    inputs.push_back({value.dtype, value.shape});
-    id = static_cast<ValueId>(inputs.size()) - 1;
-  };
-  std::vector<NamedArgument> arguments = node.arguments;
-  for (NamedArgument& argument : arguments) {
-    if (auto* value = std::get_if<ValueArg>(&argument.value)) number(value->id);
-    if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
-      for (ValueId& id : list->ids) number(id);
-    }
-    if (const auto* ints = std::get_if<IntListArg>(&argument.value)) {
-      for (ValueId id : ints->values) number(id);
-    }
+  const OpCall whole(graph, node);
+  std::vector<TensorMeta> outputs;
+  std::vector<ValueId> wanted;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] < 0) continue;
+    outputs.push_back(whole.outputs()[i]);
+    wanted.push_back(node.outputs[i]);
   }
-  for (const ValueId id : node.outputs) {
-    if (id < 0) continue;
-    const Value& value = graph.values[static_cast<std::size_t>(id)];
-    out.push_back(id);
-    outputs.push_back({value.dtype, value.shape});
-  }
-  return {OpCall(node.op, std::move(inputs), arguments, std::move(outputs)), nullptr, std::move(in),
-          std::move(out)};
+  return {OpCall(node.op, whole.inputs(), whole.arguments(), std::move(outputs)), nullptr,
+          whole.input_values(), std::move(wanted)};
 }
 
 std::vector<LegalNode> legalise(const Graph& graph) {
