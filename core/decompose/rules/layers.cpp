@@ -29,26 +29,6 @@ Ids group_norm(Rewriter& w, const OpCall& call) {
                                                      {"eps", passed_on(call, "eps")}})};
 }
 
-Ids batch_norm(Rewriter& w, const OpCall& call) {
-  if (call.boolean("training")) {
-    return {w.emit_all("aten::_native_batch_norm_legit.no_stats", {{"input", passed_on(call, "input")},
-                                                                   {"weight", passed_on(call, "weight")},
-                                                                   {"bias", passed_on(call, "bias")},
-                                                                   {"training", true},
-                                                                   {"momentum", passed_on(call, "momentum")},
-                                                                   {"eps", passed_on(call, "eps")}})[0]};
-  }
-  if (!value_of_opt(call, "running_mean") || !value_of_opt(call, "running_var")) return {};
-  return {w.emit("aten::_native_batch_norm_legit_no_training.default",
-                 {{"input", passed_on(call, "input")},
-                  {"weight", passed_on(call, "weight")},
-                  {"bias", passed_on(call, "bias")},
-                  {"running_mean", passed_on(call, "running_mean")},
-                  {"running_var", passed_on(call, "running_var")},
-                  {"momentum", passed_on(call, "momentum")},
-                  {"eps", passed_on(call, "eps")}})};
-}
-
 // x * rsqrt(mean(x^2) + eps) * weight, in f32 for 16-bit inputs (PyTorch documentation of RMSNorm).
 Ids rms_norm(Rewriter& w, const OpCall& call) {
   const ValueId input = value_of(call, "input");
@@ -136,7 +116,6 @@ Ids adaptive_average1d(Rewriter& w, const OpCall& call) {
 void register_layers(DecomposeTable& table) {
   table.add("aten::layer_norm.default", layer_norm);
   table.add("aten::group_norm.default", group_norm);
-  table.add("aten::batch_norm.default", batch_norm);
   table.add("aten::rms_norm.default", rms_norm);
   table.add("aten::softmax.int",
             [](Rewriter& w, const OpCall& call) { return softmax(w, call, "aten::_softmax.default"); });

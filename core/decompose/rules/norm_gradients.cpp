@@ -1,4 +1,4 @@
-// Gradients of normalisations, and batch norm in training. With h = (x - mean) rstd and y = h w + b over n
+// Gradients of normalisations, and batch norm. With h = (x - mean) rstd and y = h w + b over n
 // elements that share their statistics:
 //     dx = rstd (g w - mean(g w) - h mean(g w h)),  dw = sum g h,  db = sum g
 // (Ioffe and Szegedy 2015, §3; Ba et al. 2016). Statistics and sums are f32 where the input is narrower.
@@ -156,15 +156,14 @@ Ids rms_norm_gradient(Rewriter& w, const OpCall& call) {
 }
 
 Ids without_training(Rewriter& w, const OpCall& call) {
-  Ids out = w.emit_all("aten::_native_batch_norm_legit_no_training.default",
-                       {{"input", passed_on(call, "input")},
-                        {"weight", passed_on(call, "weight")},
-                        {"bias", passed_on(call, "bias")},
-                        {"running_mean", passed_on(call, "running_mean")},
-                        {"running_var", passed_on(call, "running_var")},
-                        {"momentum", passed_on(call, "momentum")},
-                        {"eps", passed_on(call, "eps")}});
-  return out;
+  return w.emit_all("aten::_native_batch_norm_legit_no_training.default",
+                    {{"input", passed_on(call, "input")},
+                     {"weight", passed_on(call, "weight")},
+                     {"bias", passed_on(call, "bias")},
+                     {"running_mean", passed_on(call, "running_mean")},
+                     {"running_var", passed_on(call, "running_var")},
+                     {"momentum", passed_on(call, "momentum")},
+                     {"eps", passed_on(call, "eps")}});
 }
 Ids in_training(Rewriter& w, const OpCall& call) {
   return w.emit_all("aten::_native_batch_norm_legit.no_stats", {{"input", passed_on(call, "input")},
@@ -183,6 +182,10 @@ bool trains(const OpCall& call) {
 // alone.
 Ids batch_norm_forward(Rewriter& w, const OpCall& call) {
   return trains(call) ? in_training(w, call) : without_training(w, call);
+}
+Ids batch_norm_layer(Rewriter& w, const OpCall& call) {
+  if (!trains(call) && (!is_given(call, "running_mean") || !is_given(call, "running_var"))) return {};
+  return {batch_norm_forward(w, call)[0]};
 }
 Ids batch_norm_functional(Rewriter& w, const OpCall& call) {
   Ids out = batch_norm_forward(w, call);
@@ -222,6 +225,7 @@ void register_norm_gradients(DecomposeTable& table) {
   table.add("aten::native_batch_norm_backward.default", batch_norm);
   table.add("aten::_fused_rms_norm.default", rms_norm);
   table.add("aten::_fused_rms_norm_backward.default", rms_norm_gradient);
+  table.add("aten::batch_norm.default", batch_norm_layer);
   for (const char* name : {"native_batch_norm.default", "_native_batch_norm_legit.default"})
     table.add(std::string("aten::") + name, batch_norm_forward);
   table.add("aten::_native_batch_norm_legit_functional.default", batch_norm_functional);
