@@ -26,34 +26,30 @@ struct Lines {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
-// Moves the elements along `dim` by `by` places, cyclically.
-Tensor rolled(const Tensor& tensor, int64_t dim, int64_t by) {
+// Moves element i along `dim` to place(i, length).
+template <class Place>
+Tensor moved(const Tensor& tensor, int64_t dim, Place&& place) {
   const Tensor whole = tensor.contiguous();
   const Lines lines(whole.shape(), dim);
   std::vector<std::byte> bytes(whole.bytes());
   const std::size_t size = size_of(whole.dtype());
   for (int64_t o = 0; o < lines.outer; ++o) {
     for (int64_t i = 0; i < lines.length; ++i) {
-      const int64_t to = ((i + by) % lines.length + lines.length) % lines.length;
-      std::memcpy(bytes.data() + lines.at(o, to, 0) * size, whole.data() + lines.at(o, i, 0) * size,
-                  static_cast<std::size_t>(lines.inner) * size);
+      std::memcpy(bytes.data() + lines.at(o, place(i, lines.length), 0) * size,
+                  whole.data() + lines.at(o, i, 0) * size, static_cast<std::size_t>(lines.inner) * size);
     }
   }
   return Tensor::from_bytes(whole.dtype(), whole.shape(), bytes.data(), bytes.size());
 }
 
+// Cyclically by `by` places.
+Tensor rolled(const Tensor& tensor, int64_t dim, int64_t by) {
+  return moved(tensor, dim,
+               [by](int64_t i, int64_t length) { return ((i + by) % length + length) % length; });
+}
+
 Tensor reversed(const Tensor& tensor, int64_t dim) {
-  const Tensor whole = tensor.contiguous();
-  const Lines lines(whole.shape(), dim);
-  std::vector<std::byte> bytes(whole.bytes());
-  const std::size_t size = size_of(whole.dtype());
-  for (int64_t o = 0; o < lines.outer; ++o) {
-    for (int64_t i = 0; i < lines.length; ++i) {
-      std::memcpy(bytes.data() + lines.at(o, lines.length - 1 - i, 0) * size,
-                  whole.data() + lines.at(o, i, 0) * size, static_cast<std::size_t>(lines.inner) * size);
-    }
-  }
-  return Tensor::from_bytes(whole.dtype(), whole.shape(), bytes.data(), bytes.size());
+  return moved(tensor, dim, [](int64_t i, int64_t length) { return length - 1 - i; });
 }
 
 Tensor filled(const Tensor& tensor, double value) {
