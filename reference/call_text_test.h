@@ -1,6 +1,8 @@
 // Calls kept as text with PyTorch's answers (core/decompose/testdata/*_calls.json) as graphs that can be run.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -120,5 +122,24 @@ struct Composite {
   std::vector<Tensor> inputs, expected;
   std::map<std::string, std::size_t> numbers;
 };
+
+// PyTorch's answers, in fp64: equal NaNs and infinities, else within `tolerance` of max(1, |want|).
+inline void expect_expected(const Composite& composite, const std::vector<Tensor>& got,
+                            double tolerance = 1e-12) {
+  ASSERT_EQ(got.size(), composite.expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const Tensor& want = composite.expected[i];
+    EXPECT_EQ(got[i].dtype(), want.dtype());
+    ASSERT_EQ(got[i].shape(), want.shape()) << "result " << i;
+    const auto values = got[i].to_doubles(), wanted = want.to_doubles();
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      const double v = values[n], w = wanted[n];
+      const bool close = std::isnan(w)   ? std::isnan(v)
+                         : std::isinf(w) ? v == w
+                                         : std::abs(v - w) <= tolerance * std::max(1.0, std::abs(w));
+      EXPECT_TRUE(close) << "result " << i << " element " << n << ": " << v << ", PyTorch " << w;
+    }
+  }
+}
 
 }  // namespace assay::reference

@@ -88,22 +88,6 @@ std::vector<float> draw(std::size_t n, unsigned seed, float center) {
   for (float& v : values) v = center + 0.5F * normal(generator);
   return values;
 }
-Wide wide(Shape shape, const std::vector<float>& values) {
-  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
-}
-double margin(const BoundedWide& bounded, const std::vector<float>& got) {
-  double worst = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = std::fabs(static_cast<double>(got[i]) - bounded.value.real[i]);
-    worst = std::max(worst, error == 0 ? 0 : error / bounded.bound[i]);
-  }
-  return worst;
-}
-Precision f32_precision() {
-  Precision precision;
-  precision.products_exact = false;
-  return precision;
-}
 
 // Scattered in float32 by the formula of aten/src/ATen/native/UpSample.h. `edge`: what is subtracted from the
 // centred position, 1/2.
@@ -128,7 +112,7 @@ TEST(GradientBound, OfLinearResamplingHoldsInFloatAndFindsAPositionThatIsOff) {
     const std::vector<float> g = draw(37, seed, 0);
     const BoundedWide bounded =
         OpUnderTest(
-            "aten::upsample_linear1d_backward.default", {{"grad_output", wide({1, 1, 37}, g)}},
+            "aten::upsample_linear1d_backward.default", {{"grad_output", singles({1, 1, 37}, g)}},
             {int_list("output_size", {37}), int_list("input_size", {1, 1, 11}), {"align_corners", false}})
             .bounded(f32_precision())[0];
     EXPECT_LE(margin(bounded, linear_gradient(g, 11, 0.5F)), 1);
@@ -145,9 +129,10 @@ TEST(GradientBound, OfCumprodHoldsInFloatAndFindsALostTerm) {
     float product = 1;
     for (std::size_t i = 0; i < n; ++i) products[i] = product = product * x[i];
     const BoundedWide bounded =
-        OpUnderTest("aten::cumprod_backward.default",
-                    {{"grad", wide({24}, g)}, {"input", wide({24}, x)}, {"output", wide({24}, products)}},
-                    {{"dim", int64_t{0}}})
+        OpUnderTest(
+            "aten::cumprod_backward.default",
+            {{"grad", singles({24}, g)}, {"input", singles({24}, x)}, {"output", singles({24}, products)}},
+            {{"dim", int64_t{0}}})
             .bounded(f32_precision())[0];
     for (std::size_t k = 0; k < n; ++k) {  // from the last one on, as a reversed scan adds
       float sum = 0;

@@ -19,12 +19,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-bool close(double got, double want) {
-  if (std::isnan(want)) return std::isnan(got);
-  if (std::isinf(want)) return got == want;
-  return std::abs(got - want) <= 1e-12 * std::max(1.0, std::abs(want));
-}
-
 TEST(Order, KernelsAgreeWithPyTorch) {
   std::set<std::string> seen;
   for (const Json& call : calls_in("order_calls.json")) {
@@ -38,23 +32,9 @@ TEST(Order, KernelsAgreeWithPyTorch) {
     const Composite composite(call);
     std::vector<Tensor> got;
     ASSERT_NO_THROW(got = composite.run());
-    ASSERT_EQ(got.size(), composite.expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const Tensor& want = composite.expected[i];
-      EXPECT_EQ(got[i].dtype(), want.dtype());
-      ASSERT_EQ(got[i].shape(), want.shape()) << "result " << i;
-      const auto values = got[i].to_doubles(), wanted = want.to_doubles();
-      for (std::size_t n = 0; n < values.size(); ++n) {
-        EXPECT_TRUE(close(values[n], wanted[n]))
-            << "result " << i << " element " << n << ": " << values[n] << ", PyTorch " << wanted[n];
-      }
-    }
+    expect_expected(composite, got);
   }
   EXPECT_GE(seen.size(), 30u);
-}
-
-Wide f32(Shape shape, const std::vector<float>& values) {
-  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
 }
 
 // A device may carry the logarithm from element to element; dropping one term must not pass.
@@ -68,7 +48,7 @@ TEST(Order, RunningLogarithmsInSinglePrecisionLieInsideTheBoundAndAMissingTermDo
   for (const std::vector<float>& line : {x, ascending}) {
     Precision precision;
     const BoundedWide bounded =
-        OpUnderTest("aten::logcumsumexp.default", {{"self", f32({513}, line)}}, {{"dim", int64_t{0}}})
+        OpUnderTest("aten::logcumsumexp.default", {{"self", singles({513}, line)}}, {{"dim", int64_t{0}}})
             .bounded(precision)[0];
     const auto margin = [&](std::size_t skipped) {
       double worst = 0;
@@ -88,7 +68,7 @@ TEST(Order, RunningLogarithmsInSinglePrecisionLieInsideTheBoundAndAMissingTermDo
 
 TEST(Order, AnElementAtAnEdgeOfABinMayFallOnEitherSide) {
   // 0.3f * 10 is 3 only after rounding.
-  const BoundedWide bins = OpUnderTest("aten::histc.default", {{"self", f32({3}, {0.3f, 0.55f, 0.95f})}},
+  const BoundedWide bins = OpUnderTest("aten::histc.default", {{"self", singles({3}, {0.3f, 0.55f, 0.95f})}},
                                        {{"bins", int64_t{10}}, {"min", int64_t{0}}, {"max", int64_t{1}}})
                                .bounded(Precision{})[0];
   EXPECT_EQ(bins.bound.at(2), 1);
@@ -112,7 +92,7 @@ std::optional<std::string> choice(const std::string& op, const Wide& x,
 }
 
 TEST(Order, AnyOfEqualElementsMayBeChosen) {
-  const Wide x = f32({5}, {1, 3, 3, 2, 3});
+  const Wide x = singles({5}, {1, 3, 3, 2, 3});
   const std::vector<std::pair<std::string, Argument>> along{{"dim", int64_t{0}}};
   for (const std::vector<int64_t>& indices :
        {std::vector<int64_t>{0, 1, 1, 1, 1}, {0, 1, 2, 2, 4}, {0, 1, 2, 1, 2}}) {
@@ -128,25 +108,25 @@ TEST(Order, AnyOfEqualElementsMayBeChosen) {
     EXPECT_EQ(choice("aten::median.dim", x, along, {3}, {index}), "") << index;
   EXPECT_THAT(choice("aten::median.dim", x, along, {2}, {3}).value(), HasSubstr("another rank"));
   EXPECT_EQ(choice("aten::kthvalue.default", x, {{"k", int64_t{2}}}, {2}, {3}), "");
-  const Wide even = f32({4}, {5, 1, 5, 1});
+  const Wide even = singles({4}, {5, 1, 5, 1});
   for (const int64_t index : {0, 1, 2, 3})
     EXPECT_EQ(choice("aten::mode.default", even, along, {index % 2 == 0 ? 5.0 : 1.0}, {index}), "");
-  EXPECT_THAT(choice("aten::mode.default", f32({3}, {5, 1, 5}), along, {1}, {1}).value(),
+  EXPECT_THAT(choice("aten::mode.default", singles({3}, {5, 1, 5}), along, {1}, {1}).value(),
               HasSubstr("most frequent"));
 }
 
 TEST(Order, EachOfTheValuesWrittenToOneElementMayStay) {
   const OpUnderTest scatter("aten::scatter.src",
-                            {{"self", f32({3}, {0, 0, 0})},
+                            {{"self", singles({3}, {0, 0, 0})},
                              {"index", integers_of(DType::i64, {3}, {1, 1, 2})},
-                             {"src", f32({3}, {7, 8, 9})}},
+                             {"src", singles({3}, {7, 8, 9})}},
                             {{"dim", int64_t{0}}});
   ASSERT_TRUE(writes_may_meet(scatter.call()));
   const Contests contests = contested_writes(scatter.call(), scatter.inputs());
   ASSERT_EQ(contests.places.size(), 1u);
   EXPECT_EQ(contests.places[0].first, 1);
   for (const auto& [kept, stays] : {std::pair{7.0, 7.0}, {8.0, 8.0}, {5.0, 7.0}}) {
-    Wide want = f32({3}, {0, 8, 9});
+    Wide want = singles({3}, {0, 8, 9});
     follow_writes(contests, Tensor::from_doubles(DType::f32, {3}, {0, kept, 9}), want);
     EXPECT_EQ(want.real, (std::vector<double>{0, stays, 9}));
   }
@@ -163,9 +143,9 @@ TEST(Order, IndicesOutOfRangeAreErrors) {
     std::vector<NamedArgument> more{{"dim", int64_t{0}}};
     if (std::string(op).find("reduce") != std::string::npos) more.push_back({"reduce", std::string("amax")});
     const OpUnderTest test(op,
-                           {{"self", f32({3}, {1, 2, 3})},
+                           {{"self", singles({3}, {1, 2, 3})},
                             {"index", integers_of(DType::i64, {2}, indices)},
-                            {"src", f32({2}, {7, 8})}},
+                            {"src", singles({2}, {7, 8})}},
                            more);
     try {
       test.value();

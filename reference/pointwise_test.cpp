@@ -12,13 +12,6 @@
 namespace assay::reference {
 namespace {
 
-// PyTorch's rational approximations are good to some 1e-14 of the largest term.
-bool close(double got, double want) {
-  if (std::isnan(want)) return std::isnan(got);
-  if (std::isinf(want)) return got == want;
-  return std::abs(got - want) <= 2e-12 * std::max(1.0, std::abs(want));
-}
-
 TEST(Pointwise, AgreeWithPyTorch) {
   std::set<std::string> seen;
   for (const Json& call : calls_in("pointwise_calls.json")) {
@@ -28,17 +21,8 @@ TEST(Pointwise, AgreeWithPyTorch) {
     Composite composite(call);
     if (!has_operator(op)) decompose(composite.graph);
     const std::vector<Tensor> got = composite.run();
-    ASSERT_EQ(got.size(), composite.expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const Tensor& want = composite.expected[i];
-      EXPECT_EQ(got[i].dtype(), want.dtype());
-      ASSERT_EQ(got[i].shape(), want.shape());
-      const auto values = got[i].to_doubles(), wanted = want.to_doubles();
-      for (std::size_t n = 0; n < values.size(); ++n) {
-        EXPECT_TRUE(close(values[n], wanted[n]))
-            << "result " << i << " element " << n << ": " << values[n] << ", PyTorch " << wanted[n];
-      }
-    }
+    // PyTorch's rational approximations are good to some 1e-14 of the largest term.
+    expect_expected(composite, got, 2e-12);
   }
   EXPECT_GE(seen.size(), 50u);
 }

@@ -14,12 +14,6 @@
 namespace assay::reference {
 namespace {
 
-bool close(double got, double want) {
-  if (std::isnan(want)) return std::isnan(got);
-  if (std::isinf(want)) return got == want;
-  return std::abs(got - want) <= 1e-12 * std::max(1.0, std::abs(want));
-}
-
 TEST(Spatial, KernelsAgreeWithPyTorch) {
   std::set<std::string> seen;
   for (const Json& call : calls_in("spatial_calls.json")) {
@@ -32,32 +26,13 @@ TEST(Spatial, KernelsAgreeWithPyTorch) {
     seen.insert(op);
     const Composite composite(call);
     const std::vector<Tensor> got = composite.run();
-    ASSERT_EQ(got.size(), composite.expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const Tensor& want = composite.expected[i];
-      EXPECT_EQ(got[i].dtype(), want.dtype());
-      ASSERT_EQ(got[i].shape(), want.shape());
-      const auto values = got[i].to_doubles(), wanted = want.to_doubles();
-      for (std::size_t n = 0; n < values.size(); ++n) {
-        EXPECT_TRUE(close(values[n], wanted[n]))
-            << "result " << i << " element " << n << ": " << values[n] << ", PyTorch " << wanted[n];
-      }
-    }
+    expect_expected(composite, got);
   }
   EXPECT_GE(seen.size(), 45u);
 }
 
 using Floats = std::vector<float>;
 
-Precision f32_precision() {
-  Precision precision;
-  precision.products_exact = false;
-  return precision;
-}
-
-Wide wide(Shape shape, const Floats& values) {
-  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
-}
 Floats drawn(std::size_t n, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
@@ -65,21 +40,13 @@ Floats drawn(std::size_t n, unsigned seed) {
   for (float& v : values) v = normal(generator);
   return values;
 }
-double margin(const BoundedWide& bounded, const Floats& got) {
-  double worst = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = std::fabs(static_cast<double>(got[i]) - bounded.value.real[i]);
-    worst = std::max(worst, error == 0 ? 0 : error / bounded.bound[i]);
-  }
-  return worst;
-}
 
 TEST(Spatial, LinearResamplingInSinglePrecisionLiesInsideTheBoundAndAShiftedWeightDoesNot) {
   for (const auto& [in, out] : {std::pair<int64_t, int64_t>{7, 50}, {50, 7}, {100, 300}, {33, 66}, {9, 9}}) {
     const Floats x = drawn(static_cast<std::size_t>(in), 3);
     for (const bool align : {false, true}) {
       const BoundedWide bounded =
-          OpUnderTest("aten::upsample_linear1d.default", {{"self", wide({1, 1, in}, x)}},
+          OpUnderTest("aten::upsample_linear1d.default", {{"self", singles({1, 1, in}, x)}},
                       {int_list("output_size", {out}), {"align_corners", align}})
               .bounded(f32_precision())[0];
       const float step = align ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
@@ -149,7 +116,7 @@ TEST(Spatial, DistancesThroughProductsHaveTheErrorOfTheProducts) {
   }
   const auto bounded = [&](int64_t mode) {
     return OpUnderTest("aten::_cdist_forward.default",
-                       {{"x1", wide({rows, width}, a)}, {"x2", wide({rows, width}, b)}},
+                       {{"x1", singles({rows, width}, a)}, {"x2", singles({rows, width}, b)}},
                        {{"p", 2.0}, {"compute_mode", mode}})
         .bounded(f32_precision())[0];
   };
@@ -164,7 +131,7 @@ TEST(Spatial, AnUncertainPlaceInTheGridTakesEitherElement) {
   const float sixth = 1.0f / 6.0f;
   const BoundedWide bounded =
       OpUnderTest("aten::grid_sampler_2d.default",
-                  {{"input", image}, {"grid", wide({1, 1, 2, 2}, {sixth, 0, 0.5f, 0})}},
+                  {{"input", image}, {"grid", singles({1, 1, 2, 2}, {sixth, 0, 0.5f, 0})}},
                   {{"interpolation_mode", int64_t{1}}, {"padding_mode", int64_t{0}}, {"align_corners", true}})
           .bounded(f32_precision())[0];
   EXPECT_GE(bounded.bound[0], 1);

@@ -21,9 +21,6 @@ Floats draw(std::size_t n, unsigned seed, float scale = 1, float shift = 0) {
   for (float& v : values) v = normal(generator) * scale + shift;
   return values;
 }
-Wide wide(Shape shape, const Floats& values) {
-  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
-}
 float sum_in_order(const Floats& x, const std::vector<std::size_t>& order) {
   float sum = 0;
   for (const std::size_t i : order) sum = sum + x[i];
@@ -35,27 +32,12 @@ std::vector<std::size_t> some_order(std::size_t n, unsigned seed) {
   std::shuffle(order.begin(), order.end(), std::mt19937(seed));
   return order;
 }
-// Largest error as a share of the Bound.
-double margin(const BoundedWide& bounded, const Floats& got) {
-  double worst = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = std::fabs(static_cast<double>(got[i]) - bounded.value.real[i]);
-    worst = std::max(worst, error == 0 ? 0 : error / bounded.bound[i]);
-  }
-  return worst;
-}
-
-Precision f32_precision() {
-  Precision precision;
-  precision.products_exact = false;
-  return precision;
-}
 
 TEST(SoftmaxBound, HoldsInAnyOrderAndFindsAWrongMaximumOrALostTerm) {
   const std::size_t n = 100;
   for (unsigned seed = 0; seed < 20; ++seed) {
     const Floats x = draw(n, seed, 5);
-    const BoundedWide bounded = OpUnderTest("aten::_softmax.default", {{"self", wide({100}, x)}},
+    const BoundedWide bounded = OpUnderTest("aten::_softmax.default", {{"self", singles({100}, x)}},
                                             {{"dim", int64_t{0}}, {"half_to_float", false}})
                                     .bounded(f32_precision())[0];
     const float best = *std::max_element(x.begin(), x.end());
@@ -83,7 +65,7 @@ TEST(LogSoftmaxBound, Holds) {
   const std::size_t n = 64;
   for (unsigned seed = 0; seed < 20; ++seed) {
     const Floats x = draw(n, seed, 3, 20);
-    const BoundedWide bounded = OpUnderTest("aten::_log_softmax.default", {{"self", wide({64}, x)}},
+    const BoundedWide bounded = OpUnderTest("aten::_log_softmax.default", {{"self", singles({64}, x)}},
                                             {{"dim", int64_t{0}}, {"half_to_float", false}})
                                     .bounded(f32_precision())[0];
     const float best = *std::max_element(x.begin(), x.end());
@@ -107,7 +89,7 @@ TEST(LayerNormBound, HoldsForThreeFormsAndFindsAForgottenEpsilon) {
       const float eps = 1e-3F;
       const BoundedWide bounded =
           OpUnderTest("aten::native_layer_norm.default",
-                      {{"input", wide({64}, x)}, {"weight", wide({64}, w)}, {"bias", wide({64}, b)}},
+                      {{"input", singles({64}, x)}, {"weight", singles({64}, w)}, {"bias", singles({64}, b)}},
                       {int_list("normalized_shape", {64}), {"eps", static_cast<double>(eps)}})
               .bounded(f32_precision())[0];
       const float mean = sum_in_order(x, some_order(n, seed)) / static_cast<float>(n);
@@ -134,11 +116,11 @@ TEST(BatchNormBound, HoldsForBothForms) {
   Floats v = draw(4, 5);
   for (float& value : v) value = value * value + 0.05F;
   const BoundedWide bounded = OpUnderTest("aten::_native_batch_norm_legit_no_training.default",
-                                          {{"input", wide({1, 4, 16}, x)},
-                                           {"weight", wide({4}, w)},
-                                           {"bias", wide({4}, b)},
-                                           {"running_mean", wide({4}, m)},
-                                           {"running_var", wide({4}, v)}},
+                                          {{"input", singles({1, 4, 16}, x)},
+                                           {"weight", singles({4}, w)},
+                                           {"bias", singles({4}, b)},
+                                           {"running_mean", singles({4}, m)},
+                                           {"running_var", singles({4}, v)}},
                                           {{"momentum", 0.1}, {"eps", 1e-5}})
                                   .bounded(f32_precision())[0];
   Floats y(64), folded(64);
@@ -155,7 +137,7 @@ TEST(BatchNormBound, HoldsForBothForms) {
 TEST(GeluBound, HoldsForTheCancellingFormula) {
   const Floats x = draw(2000, 9, 3);
   const BoundedWide bounded =
-      OpUnderTest("aten::gelu.default", {{"self", wide({2000}, x)}}).bounded(f32_precision())[0];
+      OpUnderTest("aten::gelu.default", {{"self", singles({2000}, x)}}).bounded(f32_precision())[0];
   Floats y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * 0.5F * (1 + std::erf(x[i] * 0.70710678F));
   EXPECT_LE(margin(bounded, y), 1);
@@ -164,7 +146,7 @@ TEST(GeluBound, HoldsForTheCancellingFormula) {
 TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
   const Floats a = draw(500, 1), b = draw(500, 2);
   const BoundedWide bounded =
-      OpUnderTest("aten::mul.Tensor", {{"self", wide({500}, a)}, {"other", wide({500}, b)}})
+      OpUnderTest("aten::mul.Tensor", {{"self", singles({500}, a)}, {"other", singles({500}, b)}})
           .bounded(f32_precision())[0];
   Floats rounded(500), truncated(500);
   for (std::size_t i = 0; i < 500; ++i) {
@@ -182,7 +164,8 @@ TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
 // 1 / 0.1f is just below 10 and rounds to 10: both integers are right; 7 / 2 has one answer.
 TEST(TruncatedQuotient, MayFallOnEitherSideWhereRoundingDecides) {
   const BoundedWide bounded =
-      OpUnderTest("aten::div.Tensor_mode", {{"self", wide({2}, {1, 7})}, {"other", wide({2}, {0.1F, 2})}},
+      OpUnderTest("aten::div.Tensor_mode",
+                  {{"self", singles({2}, {1, 7})}, {"other", singles({2}, {0.1F, 2})}},
                   {{"rounding_mode", std::string("trunc")}})
           .bounded(f32_precision())[0];
   EXPECT_LE(margin(bounded, {9, 3}), 1);
@@ -194,7 +177,7 @@ TEST(TruncatedQuotient, MayFallOnEitherSideWhereRoundingDecides) {
 // A device that holds the scalar 0.1 in float32 shows no bias against the value.
 TEST(ArithmeticBound, ScalarsAreCentredWhereTheDeviceHoldsThem) {
   const Floats a = draw(500, 3);
-  const BoundedWide bounded = OpUnderTest("aten::mul.Tensor", {{"self", wide({500}, a)}}, {{"other", 0.1}})
+  const BoundedWide bounded = OpUnderTest("aten::mul.Tensor", {{"self", singles({500}, a)}}, {{"other", 0.1}})
                                   .bounded(f32_precision())[0];
   double bias = 0;
   Floats held(500), unrounded(500);
@@ -214,7 +197,7 @@ TEST(MatmulSigma, SeparatesCorrectProductsFromNarrowInputs) {
   const int64_t m = 16, n = 16, k = 256;
   const Floats a = draw(static_cast<std::size_t>(m * k), 1), b = draw(static_cast<std::size_t>(k * n), 2);
   const BoundedWide bounded =
-      OpUnderTest("aten::mm.default", {{"self", wide({m, k}, a)}, {"mat2", wide({k, n}, b)}})
+      OpUnderTest("aten::mm.default", {{"self", singles({m, k}, a)}, {"mat2", singles({k, n}, b)}})
           .bounded(f32_precision())[0];
   ASSERT_EQ(bounded.sigma.size(), 256U);
   double correct = 0, narrow = 0;
@@ -240,7 +223,8 @@ TEST(MatmulSigma, SeparatesCorrectProductsFromNarrowInputs) {
 }
 
 TEST(Flushing, SubnormalResultsMayBecomeZeroOnlyWhereDeclared) {
-  const OpUnderTest op("aten::mul.Tensor", {{"self", wide({1}, {1e-30F})}, {"other", wide({1}, {1e-10F})}});
+  const OpUnderTest op("aten::mul.Tensor",
+                       {{"self", singles({1}, {1e-30F})}, {"other", singles({1}, {1e-10F})}});
   Precision precision = f32_precision();
   EXPECT_LT(op.bounded(precision)[0].bound[0], 1e-44);
   precision.ftz_out = true;
@@ -249,7 +233,7 @@ TEST(Flushing, SubnormalResultsMayBecomeZeroOnlyWhereDeclared) {
 
 TEST(AutoCast, InputsRoundedToTheDeclaredWidthFit) {
   const Floats a = draw(32, 1), b = draw(32, 2);
-  const OpUnderTest op("aten::mm.default", {{"self", wide({1, 32}, a)}, {"mat2", wide({32, 1}, b)}});
+  const OpUnderTest op("aten::mm.default", {{"self", singles({1, 32}, a)}, {"mat2", singles({32, 1}, b)}});
   Precision precision = f32_precision();
   float sum = 0;
   for (std::size_t i = 0; i < 32; ++i) {
@@ -262,7 +246,7 @@ TEST(AutoCast, InputsRoundedToTheDeclaredWidthFit) {
 }
 
 TEST(EarlyOverflow, CountsOnlyWhereDeclared) {
-  const OpUnderTest op("aten::gelu.default", {{"self", wide({1}, {1e13F})}},
+  const OpUnderTest op("aten::gelu.default", {{"self", singles({1}, {1e13F})}},
                        {{"approximate", std::string("tanh")}});
   Precision precision = f32_precision();
   EXPECT_TRUE(op.bounded(precision)[0].special.empty());
@@ -289,26 +273,26 @@ TEST(EarlyOverflow, MarksSumsAndProductsThatMayOverflowInSomeOrder) {
     if (op == "aten::linalg_vector_norm.default") more.push_back({"ord", 2.0});
     return OpUnderTest(op, {{"self", x}}, more);
   };
-  const Wide sums = wide({3, 3}, {3e38F, 2e38F, -3e38F, 1e38F, 1e38F, 1e38F, infinity, 1, 2});
+  const Wide sums = singles({3, 3}, {3e38F, 2e38F, -3e38F, 1e38F, 1e38F, 1e38F, infinity, 1, 2});
   EXPECT_EQ(marked(rows("aten::sum.dim_IntList", sums)), (std::vector<bool>{true, false, false}));
   EXPECT_EQ(marked(rows("aten::mean.dim", sums)), (std::vector<bool>{true, false, false}));
-  const Wide squares = wide({2, 2}, {1e20F, 1, 1e18F, 1e18F});
+  const Wide squares = singles({2, 2}, {1e20F, 1, 1e18F, 1e18F});
   EXPECT_EQ(marked(rows("aten::linalg_vector_norm.default", squares)), (std::vector<bool>{true, false}));
-  EXPECT_EQ(marked(OpUnderTest("aten::mm.default", {{"self", wide({2, 2}, {1e30F, 1e30F, 1e10F, 1e10F})},
-                                                    {"mat2", wide({2, 1}, {1e10F, -1e10F})}})),
+  EXPECT_EQ(marked(OpUnderTest("aten::mm.default", {{"self", singles({2, 2}, {1e30F, 1e30F, 1e10F, 1e10F})},
+                                                    {"mat2", singles({2, 1}, {1e10F, -1e10F})}})),
             (std::vector<bool>{true, false}));
   EXPECT_EQ(marked(OpUnderTest("aten::prod.dim_int",
-                               {{"self", wide({2, 4}, {1e-30F, 1e30F, 1e-20F, 1e30F,  //
-                                                       1e-5F, 1e30F, 1e-2F, 2})}},
+                               {{"self", singles({2, 4}, {1e-30F, 1e30F, 1e-20F, 1e30F,  //
+                                                          1e-5F, 1e30F, 1e-2F, 2})}},
                                {{"dim", int64_t{1}}})),
             (std::vector<bool>{true, false}));
 }
 
 // Partial products that underflow may lose everything.
 TEST(ProductBound, CountsUnderflowInSomeOrder) {
-  const OpUnderTest op("aten::prod.default", {{"self", wide({4}, {1e-30F, 1e30F, 1e-20F, 1e20F})}});
+  const OpUnderTest op("aten::prod.default", {{"self", singles({4}, {1e-30F, 1e30F, 1e-20F, 1e20F})}});
   EXPECT_GT(op.bounded(f32_precision())[0].bound[0], 1);
-  const OpUnderTest safe("aten::prod.default", {{"self", wide({4}, {1e-10F, 1e10F, 1e-10F, 1e10F})}});
+  const OpUnderTest safe("aten::prod.default", {{"self", singles({4}, {1e-10F, 1e10F, 1e-10F, 1e10F})}});
   EXPECT_LT(safe.bounded(f32_precision())[0].bound[0], 1e-6);
 }
 
@@ -317,7 +301,7 @@ TEST(GeluBound, LimitsAtInfinityAreExact) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (const char* op : {"aten::gelu.default", "aten::silu.default"}) {
     const BoundedWide b =
-        OpUnderTest(op, {{"self", wide({2}, {-infinity, infinity})}}).bounded(f32_precision())[0];
+        OpUnderTest(op, {{"self", singles({2}, {-infinity, infinity})}}).bounded(f32_precision())[0];
     EXPECT_FALSE(b.unmodelled) << op;
     EXPECT_EQ(b.bound, (std::vector<double>{0, 0})) << op;
     EXPECT_EQ(b.value.real[0], 0) << op;
@@ -329,7 +313,7 @@ TEST(NormBound, OfInfinityIsExact) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (const double p : {1.0, 2.0, 3.0}) {
     const BoundedWide b = OpUnderTest("aten::linalg_vector_norm.default",
-                                      {{"self", wide({2}, {-infinity, 1.1F})}}, {{"ord", p}})
+                                      {{"self", singles({2}, {-infinity, 1.1F})}}, {{"ord", p}})
                               .bounded(f32_precision())[0];
     EXPECT_TRUE(std::isinf(b.value.real[0])) << p;
     EXPECT_EQ(b.bound[0], 0) << p;
@@ -339,7 +323,7 @@ TEST(NormBound, OfInfinityIsExact) {
 
 // With dtype the input is cast first.
 TEST(CumsumBound, HoldsTheCastOfTheInput) {
-  const OpUnderTest op("aten::cumsum.default", {{"self", wide({2}, {1.001F, 1.001F})}},
+  const OpUnderTest op("aten::cumsum.default", {{"self", singles({2}, {1.001F, 1.001F})}},
                        {{"dim", int64_t{0}}, {"dtype", DTypeArg{DType::bf16}}});
   EXPECT_LE(margin(op.bounded(f32_precision())[0], {1, 2}), 1);
   EXPECT_GT(margin(op.bounded(f32_precision())[0], {1.1F, 2.1F}), 1);

@@ -1,6 +1,8 @@
 // Calls one operator in tests.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -55,6 +57,24 @@ inline Wide integers_of(DType dtype, Shape shape, std::vector<int64_t> values) {
   wide.meta = {dtype, std::move(shape)};
   wide.integer = std::move(values);
   return wide;
+}
+inline Wide singles(Shape shape, const std::vector<float>& values) {
+  return reals(DType::f32, std::move(shape), std::vector<double>(values.begin(), values.end()));
+}
+// Of an f32 device that rounds its products.
+inline Precision f32_precision() {
+  Precision precision;
+  precision.products_exact = false;
+  return precision;
+}
+// Largest error as a share of the Bound.
+inline double margin(const BoundedWide& bounded, const std::vector<float>& got) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::fabs(static_cast<double>(got[i]) - bounded.value.real[i]);
+    worst = std::max(worst, error == 0 ? 0 : error / bounded.bound[i]);
+  }
+  return worst;
 }
 inline NamedArgument int_list(const std::string& name, std::vector<int64_t> ints) {
   return {name, IntListArg{std::move(ints), {}}};
