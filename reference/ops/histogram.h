@@ -58,11 +58,11 @@ struct Bins {
   }
 };
 
-// Equal bins between the given ends, or from the least to the largest sample; ends that coincide move apart
-// by `widening`.
+// Equal bins between the given ends (nullptr: none), or from the least to the largest sample; ends that
+// coincide move apart by `widening`.
 template <class T, class At>
-Bins<T> equal_bins(const OpCall& call, int64_t count, std::optional<std::pair<double, double>> ends,
-                   int64_t samples, DType dtype, double widening, At&& sample) {
+Bins<T> equal_bins(const OpCall& call, int64_t count, const std::pair<double, double>* ends, int64_t samples,
+                   DType dtype, double widening, At&& sample) {
   Bins<T> bins;
   bins.count = count;
   bins.roundoff = float_format(dtype).unit_roundoff();
@@ -164,11 +164,12 @@ template <class T>
 std::vector<Array<T>> histc(const OpCall& call, const Inputs<T>& in) {
   const Array<T>& self = *in[0];
   const double low = call.scalar("min").as_double(), high = call.scalar("max").as_double();
-  const auto ends = low == high && self.count() > 0 ? std::nullopt : std::optional(std::pair(low, high));
+  const std::pair<double, double> ends(low, high);
+  const bool of_data = low == high && self.count() > 0;
   std::vector<Bins<T>> bins;
   // Equal ends stand for those of the data only if there is any.
-  bins.push_back(equal_bins<T>(call, call.integer("bins"), ends, self.count(), self.meta.dtype, 1,
-                               [&](int64_t i) { return self.real[at(i)]; }));
+  bins.push_back(equal_bins<T>(call, call.integer("bins"), of_data ? nullptr : &ends, self.count(),
+                               self.meta.dtype, 1, [&](int64_t i) { return self.real[at(i)]; }));
   auto out = make_array<T>(call.output(0));
   out.real = weights_by_bin<T>(bins, self, nullptr);
   return one(std::move(out));
@@ -182,9 +183,10 @@ std::vector<Bins<T>> counted_bins(const OpCall& call, const Array<T>& self,
   const auto dims = static_cast<int64_t>(counts.size());
   std::vector<Bins<T>> bins;
   for (int64_t d = 0; d < dims; ++d) {
-    const auto ends = range ? std::optional(std::pair((*range)[at(2 * d)], (*range)[at(2 * d + 1)]))
-                            : std::optional<std::pair<double, double>>();
-    bins.push_back(equal_bins<T>(call, counts[at(d)], ends, self.count() / dims, self.meta.dtype, 0.5,
+    std::pair<double, double> ends;
+    if (range) ends = {(*range)[at(2 * d)], (*range)[at(2 * d + 1)]};
+    bins.push_back(equal_bins<T>(call, counts[at(d)], range ? &ends : nullptr, self.count() / dims,
+                                 self.meta.dtype, 0.5,
                                  [&](int64_t i) { return self.real[at(i * dims + d)]; }));
   }
   return bins;
