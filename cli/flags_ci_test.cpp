@@ -224,6 +224,7 @@ TEST_F(Flags, ListsAreReadable) {
   for (const auto& op : ops) {
     EXPECT_THAT(op.at("name").get<std::string>(), HasSubstr("."));  // the overload is spelled
     EXPECT_NE(op.at("error_model"), "") << op;
+    EXPECT_TRUE(op.at("required").is_boolean()) << op;
     EXPECT_TRUE(op.at("backends").contains("reference") && op.at("backends").contains("trainium")) << op;
     for (const auto& [backend, dtypes] : op.at("backends").items()) {
       for (const auto& [dtype, answer] : dtypes.items()) {

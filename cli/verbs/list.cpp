@@ -8,6 +8,7 @@
 #include "cli/suites.h"
 #include "cli/verb.h"
 #include "core/error.h"
+#include "core/opset/required.h"
 #include "harness/worker/locate.h"
 #include "sweeps/csv.h"
 
@@ -41,6 +42,7 @@ Json ops() {
   for (const OperatorCoverage& row : operator_coverage()) {
     rows.push_back({{"name", row.name},
                     {"schema", row.schema},
+                    {"required", is_required_operator(row.name)},
                     {"backends", row.backends},
                     {"reason", row.reason},
                     {"cases", row.cases},

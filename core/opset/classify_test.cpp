@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/opset/required.h"
+
 namespace assay {
 namespace {
 
@@ -19,6 +21,21 @@ TEST(Classify, MetadataFollowsTheAliasAnnotations) {
         "aten::to.dtype", "aten::mm.default", "aten::repeat.default", "_c10d_functional::all_reduce_.default",
         "aten::sym_size.int", "aten::atan2.out", "_operator::add", "unknown::op.default"}) {
     EXPECT_FALSE(is_metadata_op(name)) << name;
+  }
+}
+
+TEST(Classify, RequiredOperatorsAreKnownAndCoverModelsAndTraining) {
+  std::size_t required = 0;
+  for (const Schema& schema : all_schemas()) {
+    if (schema.name.starts_with("aten::") && is_required_operator(schema.full_name())) ++required;
+  }
+  EXPECT_EQ(required, 216U);  // every line of required_operators.txt is a schema's name
+  for (const char* name : {"aten::add.Tensor", "aten::grid_sampler_2d.default", "aten::gelu_backward.default",
+                           "aten::unfold.default", "assay::gla_chunk.default", "_operator::getitem"}) {
+    EXPECT_TRUE(is_required_operator(name)) << name;
+  }
+  for (const char* name : {"aten::grid_sampler_3d.default", "aten::kthvalue.default", "aten::add", ""}) {
+    EXPECT_EQ(is_required_operator(name), std::string_view(name).empty()) << name;
   }
 }
 

@@ -19,6 +19,7 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
       {"complex", "complex numbers"},
       {"float64", "64-bit floating point"},
       {"memory", "the operation does not fit the device's memory"},
+      {"optional_operator", "the device does not implement an operator that it need not have"},
       {"policy", "the device could, but is configured not to"},
       // What was wrong with the values.
       {"element_bound", "an element is further from the expected value than its Bound"},

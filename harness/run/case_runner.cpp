@@ -229,8 +229,11 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   record.phases = result->phases;
   record.compiles = result->compiles;
   record.device = result->device;
-  if (const auto why = ineligible(c, record, worker_.spec().is_ours)) {
-    set(record, Status::skip_eligibility, *why, "the backend does not take such numbers: " + record.detail);
+  if (const auto why = ineligible(c, record, worker_.spec())) {
+    const std::string note = *why == "optional_operator"
+                                 ? "the backend has no kernel for an operator that it need not have: "
+                                 : "the backend does not take such numbers: ";
+    set(record, Status::skip_eligibility, *why, note + record.detail);
   }
   outcome.nodes = std::move(verdict->nodes);
   outcome.mutant_changed = result->mutant_changed;

@@ -2,21 +2,28 @@
 
 #include <algorithm>
 
+#include "core/opset/required.h"
+
 namespace assay {
 
-std::optional<std::string> ineligible(const Case& c, const Record& record, bool is_ours) {
+std::optional<std::string> ineligible(const Case& c, const Record& record, const BackendSpec& backend) {
   if (record.status != Status::unsupported || !c.file.empty() || c.load_weights || !c.golden.empty()) {
     return std::nullopt;
   }
   const auto lacking = [&](const std::string& reason) {
     return reason == "float64" || reason == "complex" || reason == "dynamic_shape" ||
-           ((reason == "dtype" || reason == "argument") && !is_ours);
+           ((reason == "dtype" || reason == "argument") && !backend.is_ours);
   };
   if (lacking(record.reason)) return record.reason;
   if (record.reason != "nothing_ran_on_device" || record.fallbacks.empty()) return std::nullopt;
-  const bool all = std::all_of(record.fallbacks.begin(), record.fallbacks.end(),
-                               [&](const Fallback& fallback) { return lacking(fallback.reason); });
-  return all ? std::optional(record.fallbacks.front().reason) : std::nullopt;
+  const auto optional = [&](const Fallback& fallback) {
+    return fallback.reason == "operator" && !is_required_operator(fallback.op) && !backend.is_reference;
+  };
+  const bool all =
+      std::all_of(record.fallbacks.begin(), record.fallbacks.end(),
+                  [&](const Fallback& fallback) { return lacking(fallback.reason) || optional(fallback); });
+  if (!all) return std::nullopt;
+  return optional(record.fallbacks.front()) ? "optional_operator" : record.fallbacks.front().reason;
 }
 
 }  // namespace assay
