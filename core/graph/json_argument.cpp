@@ -96,7 +96,7 @@ Json float_json(double value) {
   return value;
 }
 
-struct Writer {
+struct ArgumentWriter {
   const std::vector<Value>& values;
 
   const Value& value(ValueId id) const { return values.at(static_cast<std::size_t>(id)); }
@@ -233,7 +233,7 @@ nlohmann::ordered_json write_value(const Value& value) {
 }
 
 nlohmann::ordered_json write_argument(const Argument& argument, const std::vector<Value>& values) {
-  return std::visit(Writer{values}, argument);
+  return std::visit(ArgumentWriter{values}, argument);
 }
 
 }  // namespace assay

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+inline constexpr int64_t kStridedLayout = 7;  // schema.py: Layout.Strided
+
 using ValueNames = std::unordered_map<std::string, ValueId>;
 
 // Names are looked up in `names`: a name that no earlier node or input defines is malformed.

@@ -18,7 +18,6 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMajor = 8;
-constexpr int64_t kStrided = 7;  // schema.py: Layout.Strided
 constexpr std::size_t kMaxRank = 64;
 
 // "torch.ops.aten.add.Tensor" -> "aten::add.Tensor", "_operator.add" -> "_operator::add".
@@ -34,16 +33,16 @@ std::string op_of_target(const std::string& target) {
   return dot == std::string::npos ? text : text.substr(0, dot) + "::" + text.substr(dot + 1);
 }
 
-class Reader {
+class GraphReader {
  public:
-  explicit Reader(const JsonCursor& root, const std::string& origin)
+  explicit GraphReader(const JsonCursor& root, const std::string& origin)
       : graph_json_(root.at("graph_module").at("graph")),
         signature_(root.at("graph_module").at("signature")) {
     graph_.id = origin;
   }
   // A graph that is an argument: without a signature, all its inputs and outputs are the caller's.
   struct WithoutSignature {};
-  Reader(const JsonCursor& graph, std::string id, WithoutSignature) : graph_json_(graph) {
+  GraphReader(const JsonCursor& graph, std::string id, WithoutSignature) : graph_json_(graph) {
     graph_.id = std::move(id);
   }
 
@@ -102,7 +101,7 @@ class Reader {
                               value.name, number));
     }
     value.dtype = *dtype;
-    if (const auto layout = meta.find("layout"); layout && layout->integer() != kStrided) {
+    if (const auto layout = meta.find("layout"); layout && layout->integer() != kStridedLayout) {
       throw Error(
           ErrorCode::unsupported,
           fmt::format("{}: value '{}' is not a strided tensor; sparse and MKL-DNN layouts are not supported",
@@ -286,8 +285,8 @@ class Reader {
     GraphArg function;
     function.name = value.at("name").string();
     std::string id = fmt::format("{}: node '{}': graph '{}'", graph_.id, node, function.name);
-    function.graph =
-        std::make_shared<const Graph>(Reader(value.at("graph"), std::move(id), WithoutSignature{}).run());
+    function.graph = std::make_shared<const Graph>(
+        GraphReader(value.at("graph"), std::move(id), WithoutSignature{}).run());
     return function;
   }
 
@@ -425,7 +424,7 @@ void check_version(const nlohmann::json& document, const std::string& origin) {
 
 Graph graph_from_document(const nlohmann::json& document, const std::string& origin) {
   check_version(document, origin);
-  Graph graph = Reader(JsonCursor(document, origin, ""), origin).run();
+  Graph graph = GraphReader(JsonCursor(document, origin, ""), origin).run();
   validate(graph);
   return graph;
 }
@@ -437,7 +436,7 @@ Graph graph_from_json(std::string_view json, const std::string& origin) {
 std::shared_ptr<const Graph> function_from_json(std::string_view json, const std::string& origin) {
   const nlohmann::json document = parse_json(json, origin);
   auto graph = std::make_shared<const Graph>(
-      Reader(JsonCursor(document, origin, ""), origin, Reader::WithoutSignature{}).run());
+      GraphReader(JsonCursor(document, origin, ""), origin, GraphReader::WithoutSignature{}).run());
   validate(*graph);
   return graph;
 }
@@ -445,7 +444,7 @@ std::shared_ptr<const Graph> function_from_json(std::string_view json, const std
 Graph graph_from_json_unchecked(std::string_view json, const std::string& origin) {
   const nlohmann::json document = parse_json(json, origin);
   check_version(document, origin);
-  return Reader(JsonCursor(document, origin, ""), origin).run();
+  return GraphReader(JsonCursor(document, origin, ""), origin).run();
 }
 
 }  // namespace assay

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kStrided = 7;
-
 std::string target_of_op(const std::string& op) {
   const auto colons = op.find("::");
   if (colons == std::string::npos) return op;
@@ -137,7 +135,7 @@ class Writer {
             {"device", device_json()},
             {"strides", strides(sizes)},
             {"storage_offset", {{"as_int", 0}}},
-            {"layout", kStrided}};
+            {"layout", kStridedLayout}};
   }
 
   // Contiguous, as all tensors of a graph are (DESIGN: tensors are logically contiguous).

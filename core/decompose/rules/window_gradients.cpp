@@ -104,8 +104,8 @@ Ids convolution(Rewriter& w, const OpCall& call) {
                 : (c.transposed ? of_weight(g, x, weight.shape(), c) : of_weight(x, g, weight.shape(), c)).id;
   }
   if (wanted(2)) {
-    std::vector<int64_t> dims = every_dim(w, g.id);
-    dims.erase(dims.begin() + 1);
+    std::vector<int64_t> dims{0};  // all but the channels
+    for (std::size_t d = 2; d < g.shape().size(); ++d) dims.push_back(static_cast<int64_t>(d));
     out[2] = g.sum(dims).id;
   }
   return out;

@@ -130,7 +130,7 @@ void updates(const CaseSink& sink) {
     sink(c.build());
   }
   for (const bool nesterov : {false, true}) {
-    GraphCase c(std::string("muon/sgd/f32/") + (nesterov ? "nesterov" : "momentum"), "sgd_update");
+    GraphCase c(nesterov ? "muon/sgd/f32/nesterov" : "muon/sgd/f32/momentum", "sgd_update");
     const Shape shape{16, 20};
     const ValueId p = c.draw("parameter", DType::f32, shape), g = c.draw("gradient", DType::f32, shape),
                   m = c.draw("momentum", DType::f32, shape);
