@@ -26,7 +26,7 @@ class ReportPage : public ProgramTest {
         shell("HOME=" + path("home") + " timeout 90 " + browser_ +
               " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr"
               " --user-data-dir=" +
-              path("profile") + " --virtual-time-budget=5000 --dump-dom file://" + path(page));
+              path("profile") + " --virtual-time-budget=5000 --dump-dom 'file://" + path(page) + "'");
     EXPECT_EQ(r.status, 0) << r;
     EXPECT_THAT(r.err, Not(HasSubstr("CONSOLE")));  // no script failed, nothing was blocked or fetched
     return r;
@@ -49,6 +49,37 @@ TEST_F(ReportPage, ARunIsShownRowByRow) {
   }
   EXPECT_THAT(r.out, HasSubstr("<b>5</b>passed"));
   EXPECT_THAT(r.out, HasSubstr("<b>0</b>failed"));
+}
+
+// Folded rows: 3,000 passing cases are shown by operator and dtype, and the address leads to each of them.
+TEST_F(ReportPage, PassingCasesOfALargeRunAreGroupedAndLinked) {
+  reports::RunFolder run = reports::run_of({});
+  for (int i = 0; i < 3000; ++i) {
+    run.records.push_back(reports::record_of(
+        "ops/op" + std::to_string(i % 5) + (i % 2 ? "/f32/" : "/bf16/") + std::to_string(i), Status::pass));
+    run.records.back().detail.clear();
+  }
+  run.records[7].status = Status::wrong;
+  run.records[7].reason = "element_bound";
+  write("run.html", reports::html({run}));
+  ProgramResult r = open("run.html");
+  EXPECT_THAT(r.out, HasSubstr("<b>2,999</b>passed"));
+  EXPECT_THAT(r.out, HasSubstr("10 rows of operator and dtype, 3,000 cases"));
+  EXPECT_THAT(r.out, HasSubstr("elementwise bf16: 1,500 passed"));  // a cell of the map
+  EXPECT_THAT(r.out, HasSubstr("elementwise f32: 1,499 passed, 1 failed"));
+  EXPECT_THAT(r.out, Not(HasSubstr("ops/op3/f32/2003")));
+
+  r = open("run.html#case=ops/op3/f32/2003");
+  EXPECT_THAT(r.out, HasSubstr("<td class=\"text\">ops/op3/f32/2003</td>"));
+  EXPECT_THAT(r.out, HasSubstr("<pre>assay run ops --filter ops/op3/f32/2003</pre>"));
+
+  r = open("run.html#view=cases&outcome=fail");
+  EXPECT_THAT(r.out, HasSubstr("1 row that fit, of 3,000"));
+  EXPECT_THAT(r.out, HasSubstr("<td class=\"text\">" + run.records[7].id + "</td>"));
+
+  r = open("run.html#view=cases&q=ops/op4/*/29*4");
+  EXPECT_THAT(r.out, HasSubstr("<td class=\"text\">ops/op4/bf16/2994</td>"));
+  EXPECT_THAT(r.out, Not(HasSubstr("<td class=\"text\">ops/op4/bf16/284</td>")));
 }
 
 TEST_F(ReportPage, HostileNamesStayText) {

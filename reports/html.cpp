@@ -4,11 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/compare.h"
+#include "reports/packed_table.h"
+#include "reports/run_page.h"
 #include "reports/text.h"
 
 extern "C" {
 extern const char assay_asset_page_html_begin[], assay_asset_page_html_end[];
 extern const char assay_asset_page_css_begin[], assay_asset_page_css_end[];
+extern const char assay_asset_library_js_begin[], assay_asset_library_js_end[];
+extern const char assay_asset_table_js_begin[], assay_asset_table_js_end[];
+extern const char assay_asset_cases_js_begin[], assay_asset_cases_js_end[];
+extern const char assay_asset_matrix_js_begin[], assay_asset_matrix_js_end[];
+extern const char assay_asset_time_js_begin[], assay_asset_time_js_end[];
 extern const char assay_asset_page_js_begin[], assay_asset_page_js_end[];
 extern const char assay_asset_compare_js_begin[], assay_asset_compare_js_end[];
 extern const char assay_asset_chart_js_begin[], assay_asset_chart_js_end[];
@@ -43,49 +50,13 @@ std::string script_safe(const std::string& text) {
 
 std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-json run_data(const RunFolder& run) {
-  const Totals totals = totals_of(run);
-  json data = {{"path", run.path},
-               {"verb", run.verb},
-               {"backend", run.backend},
-               {"device", run.device},
-               {"version", run.version},
-               {"contract", run.contract_hash},
-               {"started", run.started},
-               {"ended", run.ended},
-               {"machine", run.machine},
-               {"seed", run.seed},
-               {"loosened", run.loosened},
-               {"torn", run.torn_last_line},
-               {"totals",
-                {{"passed", totals.passed},
-                 {"failed", totals.failed},
-                 {"skipped", totals.skipped},
-                 {"not_exported", totals.not_exported},
-                 {"by_status", totals.by_status}}}};
-  data["records"] = json::array();
-  for (const Record& record : run.records) {
-    json entry = json::parse(to_json_line(record));
-    entry["class"] = is_pass(record.status) ? "pass" : is_skip(record.status) ? "skip" : "fail";
-    data["records"].push_back(std::move(entry));
-  }
-  data["nodes"] = json::array();
-  for (const NodeRecord& node : run.nodes) data["nodes"].push_back(json::parse(to_json_line(node)));
-  data["not_exported"] = json::array();
-  for (const NotExportedRow& row : run.not_exported) {
-    data["not_exported"].push_back({{"id", row.id},
-                                    {"kind", row.kind},
-                                    {"model", row.model},
-                                    {"attention", row.attention},
-                                    {"reason", row.reason}});
-  }
-  return data;
-}
-
 }  // namespace
 
-std::string html_page(const std::string& title, std::string_view script, const std::string& data_json,
-                      bool with_charts) {
+std::string html_page(const std::string& title, const std::vector<std::string_view>& scripts,
+                      const std::string& data_json, bool with_charts) {
+  std::string script(asset(assay_asset_library_js_begin, assay_asset_library_js_end));
+  script += asset(assay_asset_table_js_begin, assay_asset_table_js_end);
+  for (const std::string_view more : scripts) script += more;
   const std::map<std::string, std::string_view> parts_without_copy{
       {"STYLE", asset(assay_asset_page_css_begin, assay_asset_page_css_end)},
       {"CHART",
@@ -116,13 +87,18 @@ std::string html_page(const std::string& title, std::string_view script, const s
 }
 
 std::string html(const std::vector<RunFolder>& runs) {
-  json data = {{"runs", json::array()}};
-  std::string title = "Assay";
+  std::string data = "{\"runs\":[", title = "Assay";
   for (const RunFolder& run : runs) {
-    data["runs"].push_back(run_data(run));
+    if (&run != &runs.front()) data += ',';
+    data += run_page_data(run);
     title += " · " + run.backend;
   }
-  return html_page(title, asset(assay_asset_page_js_begin, assay_asset_page_js_end), dump(data), true);
+  return html_page(title,
+                   {asset(assay_asset_cases_js_begin, assay_asset_cases_js_end),
+                    asset(assay_asset_matrix_js_begin, assay_asset_matrix_js_end),
+                    asset(assay_asset_time_js_begin, assay_asset_time_js_end),
+                    asset(assay_asset_page_js_begin, assay_asset_page_js_end)},
+                   data + "]}", true);
 }
 
 std::string comparison_html(const Comparison& comparison) {
@@ -136,18 +112,7 @@ std::string comparison_html(const Comparison& comparison) {
                  {"records", comparison.current_records}}},
                {"unchanged", comparison.unchanged},
                {"exit_status", comparison.exit_status()},
-               {"differences", json::array()},
                {"waivers", json::array()}};
-  for (const Difference& d : comparison.differences) {
-    data["differences"].push_back({{"change", name_of(d.change)},
-                                   {"regression", is_regression(d.change)},
-                                   {"id", d.id},
-                                   {"mode", d.mode},
-                                   {"base", d.base_status},
-                                   {"current", d.current_status},
-                                   {"detail", d.detail},
-                                   {"repro", d.repro}});
-  }
   for (const WaiverVerdict& v : comparison.waivers) {
     data["waivers"].push_back({{"case", v.waiver.cases},
                                {"backend", v.waiver.backend},
@@ -157,8 +122,25 @@ std::string comparison_html(const Comparison& comparison) {
                                {"expired", v.expired},
                                {"stale", v.stale}});
   }
-  return html_page("Assay comparison", asset(assay_asset_compare_js_begin, assay_asset_compare_js_end),
-                   dump(data), false);
+  const auto& differences = comparison.differences;
+  PackedTable table(differences.size());
+  table.add_names("id", [&](std::size_t i) -> std::string_view { return differences[i].id; });
+  table.add("change", [&](std::size_t i) { return json_cell(name_of(differences[i].change)); });
+  table.add("regression", [&](std::size_t i) {
+    return std::string(is_regression(differences[i].change) ? "true" : "false");
+  });
+  const auto text = [&](const char* name, auto member) {
+    table.add(name, [&, member](std::size_t i) { return json_cell(differences[i].*member); });
+  };
+  text("mode", &Difference::mode);
+  text("base", &Difference::base_status);
+  text("current", &Difference::current_status);
+  text("detail", &Difference::detail);
+  add_repro(table, [&](std::size_t i) { return Repro{differences[i].repro, differences[i].id}; });
+  std::string text_of_data = dump(data);
+  text_of_data.back() = ',';
+  return html_page("Assay comparison", {asset(assay_asset_compare_js_begin, assay_asset_compare_js_end)},
+                   text_of_data + "\"differences\":" + table.json() + "}", false);
 }
 
 }  // namespace assay::reports

@@ -11,9 +11,10 @@ namespace assay::reports {
 
 std::string html(const std::vector<RunFolder>& runs);
 
-// A page of the house's style around a script and its data (reports/html/). The data is JSON text and is
+// A page of the house's style around scripts and their data (reports/html/; library.js and table.js always
+// come first). The data is JSON text and is
 // escaped so that no text in it can end the element that holds it; scripts write it as text, never as HTML.
-std::string html_page(const std::string& title, std::string_view script, const std::string& data_json,
-                      bool with_charts);
+std::string html_page(const std::string& title, const std::vector<std::string_view>& scripts,
+                      const std::string& data_json, bool with_charts);
 
 }  // namespace assay::reports

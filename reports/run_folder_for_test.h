@@ -50,4 +50,23 @@ inline const std::vector<std::string>& hostile_names() {
   return names;
 }
 
+// A run in which everything is called so.
+inline RunFolder hostile_run() {
+  RunFolder run = run_of({});
+  int i = 0;
+  for (const std::string& name : hostile_names()) {
+    Record record = record_of(name, i % 3 == 0   ? Status::wrong
+                                    : i % 3 == 1 ? Status::infrastructure_error
+                                                 : Status::skip_policy);
+    record.detail = name;
+    record.repro = name;
+    record.fallbacks = {{name, "operator", 1, 8, 0.5}};
+    run.records.push_back(std::move(record));
+    ++i;
+  }
+  run.not_exported.push_back({"</skipped>", "</a>", "</b>", "</c>", "reason & <more>"});
+  run.backend = "\"><script>";
+  return run;
+}
+
 }  // namespace assay::reports

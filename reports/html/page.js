@@ -1,174 +1,4 @@
-"use strict";
-// Draws the report. Every text goes in through textContent: names of models, nodes and files are hostile.
-const data = JSON.parse(document.getElementById("data").textContent);
-const page = document.getElementById("page");
-
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "onclick" || name === "oninput") node[name] = value;
-    else if (value !== undefined && value !== null) node.setAttribute(name, value);
-  }
-  for (const child of children.flat()) {
-    if (child === null || child === undefined) continue;
-    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
-  }
-  return node;
-}
-
-const isNumber = x => typeof x === "number" && Number.isFinite(x);
-// Non-finite numbers are strings in records: "inf" sorts last, "nan" after it.
-function sortable(x) {
-  if (x === null || x === undefined || x === "") return -Infinity;
-  if (x === "inf") return Infinity;
-  return x;
-}
-function short(x) {
-  if (x === null || x === undefined) return "";
-  if (!isNumber(x)) return String(x);
-  if (Number.isInteger(x) && Math.abs(x) < 1e9) return x.toLocaleString("en");
-  const size = Math.abs(x);
-  return size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(3));
-}
-function seconds(x) {
-  if (!isNumber(x)) return "";
-  if (x < 1e-3) return (x * 1e6).toFixed(0) + " µs";
-  if (x < 1) return (x * 1e3).toFixed(x < 0.01 ? 2 : 1) + " ms";
-  return x.toFixed(2) + " s";
-}
-// Never rounded up to 1: below 1 passes.
-function margin(x) {
-  if (!isNumber(x)) return short(x);
-  return x < 1 && x > 0.9995 ? (Math.floor(x * 1e5) / 1e5).toFixed(5) : short(x);
-}
-const percent = x => isNumber(x) ? (100 * x).toFixed(x === 1 ? 0 : 1) + " %" : "";
-function bytes(x) {
-  if (!isNumber(x)) return "";
-  for (const unit of ["B", "KiB", "MiB", "GiB"]) {
-    if (x < 1024 || unit === "GiB") return (unit === "B" ? x : x.toFixed(1)) + " " + unit;
-    x /= 1024;
-  }
-}
-function median(list) {
-  if (!list || list.length === 0) return null;
-  const sorted = [...list].sort((a, b) => a - b);
-  const half = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
-const sum = (list, value) => list.reduce((total, x) => total + value(x), 0);
-
-// columns: {name, value(row), show(row)?, number?, tip?}. detail(row): node shown below a clicked row.
-function table(columns, rows, {detail, filter, limit = 500} = {}) {
-  let sorted = [...rows], order = null, descending = false, needle = "", picked = "";
-  const body = el("tbody");
-  const head = el("tr", {}, columns.map((column, i) => el("th", {
-    class: column.number ? "number" : null, title: column.tip, scope: "col",
-    onclick: event => {
-      descending = order === i ? !descending : !!column.number;
-      order = i;
-      for (const th of head.children) th.removeAttribute("aria-sort");
-      event.currentTarget.setAttribute("aria-sort", descending ? "descending" : "ascending");
-      sorted.sort((a, b) => {
-        const x = sortable(column.value(a)), y = sortable(column.value(b));
-        const less = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
-        return descending ? -less : less;
-      });
-      draw();
-    }}, column.name)));
-  const count = el("span", {class: "dim"});
-  function draw() {
-    const shown = sorted.filter(row => (!picked || filter.value(row) === picked) &&
-      (!needle || columns.some(c => String(c.value(row) ?? "").toLowerCase().includes(needle))));
-    body.replaceChildren(...shown.slice(0, limit).map(row => {
-      const tr = el("tr", {class: detail ? "row" : null}, columns.map(c => {
-        const content = c.show ? c.show(row) : short(c.value(row));
-        return el("td", {class: c.number ? "number" : c.word ? "word" : "text"}, content);
-      }));
-      if (detail) tr.onclick = () => {
-        if (tr.nextSibling && tr.nextSibling.className === "detail") { tr.nextSibling.remove(); return; }
-        tr.after(el("tr", {class: "detail"}, el("td", {colspan: columns.length}, detail(row))));
-      };
-      return tr;
-    }));
-    count.textContent = shown.length === rows.length ? `${rows.length} rows`
-      : `${shown.length} of ${rows.length} rows`;
-    if (shown.length > limit) count.textContent += `, the first ${limit} shown`;
-  }
-  const controls = el("div", {class: "controls"});
-  if (rows.length > 8) {
-    controls.append(el("input", {type: "search", placeholder: "filter", "aria-label": "filter",
-      oninput: event => { needle = event.target.value.toLowerCase(); draw(); }}));
-  }
-  if (filter) {
-    const values = [...new Set(rows.map(filter.value))].sort();
-    const select = el("select", {"aria-label": filter.name, oninput: event => { picked = event.target.value; draw(); }},
-      el("option", {value: ""}, `all ${filter.name}`), values.map(v => el("option", {value: v}, v)));
-    if (values.length > 1) controls.append(select);
-  }
-  controls.append(count);
-  draw();
-  return el("div", {}, controls, el("div", {class: "scroll"}, el("table", {}, el("thead", {}, head), body)));
-}
-
-const status = record => el("span", {class: record.class}, record.status + (record.reason ? ` (${record.reason})` : ""));
-const fallbackCount = record => sum(record.fallbacks || [], f => f.count);
-
-function drillDown(record, run) {
-  const parts = [];
-  if (record.detail) parts.push(el("p", {}, record.detail));
-  if (record.first_bad_node) {
-    const node = record.first_bad_node;
-    parts.push(el("h3", {}, "First node outside its Bound"),
-      el("p", {}, el("code", {}, `${node.name}  ${node.op}`), " margin ", margin(node.margin), el("br"),
-        node.source ? el("code", {}, node.source) : el("span", {class: "dim"}, "no source line")));
-  }
-  if (record.worst) {
-    const w = record.worst;
-    parts.push(el("h3", {}, "Worst element"), el("p", {}, el("code", {}, `${w.output}[${(w.index || []).join(", ")}]`),
-      ` got ${w.got}, want ${w.want}, Bound ${w.bound}${w.ulp === null || w.ulp === undefined ? "" : `, ${short(w.ulp)} ulp`}`));
-  }
-  const gates = Object.entries(record.gates || {}).filter(([, gate]) => gate.status !== "not_applicable");
-  if (gates.length) parts.push(el("h3", {}, "Gates"), table([
-    {name: "gate", value: g => g[0]}, {name: "status", value: g => g[1].status},
-    {name: "value", value: g => g[1].value, number: true}, {name: "limit", value: g => g[1].limit, number: true}], gates));
-  if ((record.fallbacks || []).length) parts.push(el("h3", {}, "Fallbacks"), table(fallbackColumns, record.fallbacks));
-  const nodes = run.nodes.filter(n => n.case_id === record.id && n.mode === record.mode);
-  if (nodes.length) parts.push(el("h3", {}, "Nodes"), table([
-    {name: "node", value: n => n.name}, {name: "operator", value: n => n.op}, {name: "status", value: n => n.status},
-    {name: "margin", value: n => n.margin, show: n => margin(n.margin), number: true}, {name: "dtype", value: n => n.dtype},
-    {name: "shape", value: n => `[${(n.shape || []).join(", ")}]`}, {name: "source", value: n => n.source},
-    {name: "module", value: n => n.module_path}], nodes));
-  if (record.repro) parts.push(el("h3", {}, "Run this case alone"), el("pre", {}, record.repro));
-  return el("div", {}, parts);
-}
-
-const fallbackColumns = [
-  {name: "operator", value: f => f.op}, {name: "reason", value: f => f.reason},
-  {name: "count", value: f => f.count, number: true},
-  {name: "bytes moved", value: f => f.bytes, show: f => bytes(f.bytes), number: true},
-  {name: "time", value: f => f.seconds, show: f => seconds(f.seconds), number: true}];
-
-function caseColumns(records) {
-  const columns = [
-    {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode, word: true},
-    {name: "status", value: r => r.status, show: status},
-    {name: "margin", value: r => r.margin, show: r => margin(r.margin), number: true, tip: "worst error divided by its Bound; at most 1"}];
-  const any = test => records.some(test);
-  if (any(r => r.residency && r.suite !== "ops")) columns.push(
-    {name: "on device (nodes)", value: r => r.residency?.nodes, show: r => percent(r.residency?.nodes), number: true},
-    {name: "(FLOPs)", value: r => r.residency?.flops, show: r => percent(r.residency?.flops), number: true});
-  columns.push({name: "fallbacks", value: fallbackCount, number: true});
-  if (any(r => isNumber(r.phases?.compile_cold_s))) columns.push({name: "cold compile", number: true,
-    tip: "compile time of the backend's own compiler", value: r => r.phases.compile_cold_s, show: r => seconds(r.phases.compile_cold_s)});
-  columns.push(
-    {name: "first run", value: r => r.phases?.first_run_s, show: r => seconds(r.phases?.first_run_s), number: true},
-    {name: "steady", value: r => median(r.phases?.steady_s), show: r => seconds(median(r.phases?.steady_s)), number: true,
-      tip: "median of the executions after the first; wall time of this machine"});
-  if (any(r => r.device && r.device.instructions)) columns.push(
-    {name: "instructions", value: r => r.device?.instructions, number: true});
-  columns.push({name: "witness", value: r => r.witness, word: true});
-  return columns;
-}
+// Draws the report of one or more runs.
 
 function chart(title, config) {
   const canvas = el("canvas", {role: "img", "aria-label": title});
@@ -181,37 +11,48 @@ function chart(title, config) {
 
 function charts(run) {
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const made = [];
-  const margins = run.records.map(r => r.margin).filter(m => m !== null && m !== undefined).map(m => m === "inf" ? Infinity : m);
-  if (margins.length) {
-    const edges = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
-    const labels = ["0", ...edges.slice(1).map((edge, i) => `≤ ${edge}`), "> 1"];
+  const made = [], c = run.c;
+  const judged = run.rows.filter(i => c.margin[i] !== null);
+  if (judged.length > 1) {
+    const edges = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1];
+    const labels = ["exact", ...edges.map(edge => `≤ ${edge}`), "> 1"];
     const counts = labels.map(() => 0);
-    for (const m of margins) counts[m === 0 ? 0 : m > 1 ? labels.length - 1 : Math.ceil(m * 10 - 1e-12)]++;
-    made.push(chart("Margins: worst error ÷ Bound, by number of cases", {type: "bar",
-      data: {labels, datasets: [{data: counts, backgroundColor: labels.map(l => l === "> 1" ? css("--fail") : css("--accent"))}]},
-      options: {plugins: {legend: {display: false}}, scales: {y: {title: {display: true, text: "cases"}, ticks: {precision: 0}}}}}));
+    for (const i of judged) {
+      const m = sortable(c.margin[i]), bin = edges.findIndex(edge => m <= edge);
+      counts[m === 0 ? 0 : bin < 0 ? labels.length - 1 : bin + 1]++;
+    }
+    const wide = Math.max(...counts) > 100 * Math.min(...counts.filter(Boolean));
+    made.push(chart("Margins: worst error ÷ Bound, by number of cases" + (wide ? " (log scale)" : ""), {type: "bar",
+      data: {labels, datasets: [{data: counts, backgroundColor: labels.map(l => l === "> 1" ? css("--fail") : l === "exact" ? css("--pass") : css("--accent"))}]},
+      options: {plugins: {legend: {display: false}}, scales: {y: {type: wide ? "logarithmic" : "linear", title: {display: true, text: "cases"},
+        ticks: wide ? {callback: x => /^10*$/.test(String(x)) ? short(x) : ""} : {precision: 0}}}}}));
   }
-  const models = run.records.filter(r => r.suite !== "ops" && isNumber(r.phases?.first_run_s) && (r.phases.steady_s || []).length);
-  if (models.length > 1 && models.length <= 60) {
+  const models = run.rows.filter(i => c.suite[i] !== "ops" && isNumber(c.first_us[i]) && isNumber(c.steady_us[i]));
+  if (models.length > 1 && models.length <= 120) {
+    // One axis for every mode: bars of a model stand side by side.
+    const names = [...new Set(models.map(i => c.id[i]))], modes = [...new Set(models.map(i => c.mode[i]))];
+    const at = new Map(models.map(i => [c.id[i] + "\0" + c.mode[i], i]));
+    const values = (mode, value) => names.map(id => { const i = at.get(id + "\0" + mode); return i === undefined ? null : value(i) / 1e3; });
+    const colors = [[css("--skip"), css("--accent")], ["#d8bd72", "#8fb4e8"]];
     made.push(chart("First wait and steady time (wall time on this machine, log scale)", {type: "bar",
-      data: {labels: models.map(r => r.id.replace(/^models\//, "") + (r.mode === "eager" ? "" : " " + r.mode)), datasets: [
-        {label: "cold compile + first run", data: models.map(r => 1e3 * ((r.phases.compile_cold_s || 0) + r.phases.first_run_s)), backgroundColor: css("--skip")},
-        {label: "steady", data: models.map(r => 1e3 * median(r.phases.steady_s)), backgroundColor: css("--accent")}]},
-      options: {scales: {x: {ticks: {autoSkip: false, maxRotation: 70, minRotation: 45}}, y: {type: "logarithmic", title: {display: true, text: "ms"}}}}}));
+      data: {labels: names.map(id => id.replace(/^models\//, "")), datasets: modes.flatMap((mode, k) => [
+        {label: `${mode}: cold compile + first run`, data: values(mode, i => (c.compile_us[i] || 0) + c.first_us[i]), backgroundColor: colors[k % 2][0]},
+        {label: `${mode}: steady`, data: values(mode, i => c.steady_us[i]), backgroundColor: colors[k % 2][1]}])},
+      options: {scales: {x: {ticks: {autoSkip: names.length > 60, maxRotation: 70, minRotation: 45}}, y: {type: "logarithmic", title: {display: true, text: "ms"}}}}}));
   }
   return made.length ? [el("div", {class: "charts"}, made)] : [];
 }
 
 // Planted defects (suite selftest, "selftest/OPERATOR/DEFECT"): how many were found, by operator or by defect.
-function killRates(records, name, part) {
+function killRates(run, name, part) {
   const rows = new Map();
-  for (const r of records) {
-    const key = r.id.split("/")[part];
+  for (const i of run.rows) {
+    if (run.c.suite[i] !== "selftest") continue;
+    const key = run.c.id[i].split("/")[part];
     const row = rows.get(key) || rows.set(key, {key, killed: 0, explained: 0, survived: 0}).get(key);
-    if (r.status === "pass") row.killed++;
-    else if (r.reason === "contract_allows") row.explained++;
-    else if (r.reason === "mutant_survived") row.survived++;
+    if (run.c.status[i] === "pass") row.killed++;
+    else if (run.c.reason[i] === "contract_allows") row.explained++;
+    else if (run.c.reason[i] === "mutant_survived") row.survived++;
   }
   const applicable = row => row.killed + row.explained + row.survived;
   return table([
@@ -219,56 +60,107 @@ function killRates(records, name, part) {
     {name: "applicable", value: applicable, number: true}, {name: "explained", value: r => r.explained, number: true},
     {name: "survived", value: r => r.survived, number: true},
     {name: "kill rate", value: r => r.killed / applicable(r), show: r => percent(r.killed / applicable(r)), number: true}],
-    [...rows.values()].filter(applicable));
+  [...rows.values()].filter(applicable));
 }
 
-function section(run) {
-  const t = run.totals;
-  const total = t.passed + t.failed + t.skipped;
-  const share = n => `width:${total ? 100 * n / total : 0}%`;
-  const out = [
-    el("h1", {}, `${run.backend}`, " ", run.loosened.length ? el("span", {class: "badge skip", title: run.loosened.join(", ")}, "loosened Contract") : null),
-    el("p", {class: "meta"}, [run.device, run.version && `Assay ${run.version}`, `seed ${run.seed}`, run.contract && `Contract ${run.contract}`,
-      run.started, run.machine].filter(Boolean).join(" · "), el("br"), el("code", {}, run.path)),
-    run.torn ? el("p", {class: "fail"}, "The run was killed while it wrote; its last, torn record is left out.") : null,
-    el("div", {class: "tiles"},
-      el("div", {class: "tile pass"}, el("b", {}, short(t.passed)), "passed"),
-      el("div", {class: "tile fail"}, el("b", {}, short(t.failed)), "failed"),
-      el("div", {class: "tile skip"}, el("b", {}, short(t.skipped)), "skipped"),
-      el("div", {class: "tile"}, el("b", {}, total ? percent(t.passed / total) : "–"), "of everything passed"),
-      el("div", {class: "tile"}, el("b", {}, short(sum(run.records, fallbackCount))), "fallbacks")),
-    el("div", {class: "bar", role: "img", "aria-label": `${t.passed} passed, ${t.failed} failed, ${t.skipped} skipped`},
-      el("i", {style: share(t.passed) + ";background:var(--pass)"}), el("i", {style: share(t.failed) + ";background:var(--fail)"}),
-      el("i", {style: share(t.skipped) + ";background:var(--skip)"})),
-    el("p", {class: "dim"}, Object.entries(t.by_status).map(([name, n]) => `${name} ${n}`).join(" · "),
-      t.not_exported ? ` · of the skipped, ${t.not_exported} are models that could not be exported (listed below)` : ""),
-    ...charts(run),
-    el("h2", {}, "Cases"),
-    table(caseColumns(run.records), run.records, {detail: r => drillDown(r, run), filter: {name: "statuses", value: r => r.status}}),
-  ];
-  const merged = new Map();
-  for (const record of run.records) for (const f of record.fallbacks || []) {
-    const key = f.op + "\0" + f.reason;
-    const into = merged.get(key) || {op: f.op, reason: f.reason, count: 0, bytes: 0, seconds: 0, cases: 0};
-    into.count += f.count; into.bytes += f.bytes; into.seconds += f.seconds; into.cases++;
-    merged.set(key, into);
+// Cases that failed or were skipped, by why. `more`: a part of the key after status and reason.
+function kinds(run, outcome, name, more) {
+  const c = run.c, groups = new Map();
+  for (const i of run.rows) {
+    if (run.outcome[i] !== outcome) continue;
+    const key = [c.status[i], c.reason[i], more(i)].join("\0");
+    groups.has(key) ? groups.get(key).push(i) : groups.set(key, [i]);
   }
-  out.push(el("h2", {}, "Fallbacks: nodes that the device did not run"), merged.size
-    ? table([...fallbackColumns, {name: "cases", value: f => f.cases, number: true}], [...merged.values()])
-    : el("p", {class: "dim"}, "None: every node that was run, was run by the device."));
-  const judged = run.records.filter(r => r.margin !== null && r.margin !== undefined)
-    .sort((a, b) => sortable(b.margin) - sortable(a.margin)).slice(0, 25);
-  if (judged.length) out.push(el("h2", {}, "Worst margins"), table([
-    {name: "case", value: r => r.id}, {name: "mode", value: r => r.mode}, {name: "margin", value: r => r.margin, show: r => margin(r.margin), number: true},
-    {name: "output", value: r => r.worst?.output}, {name: "got", value: r => r.worst?.got, number: true},
-    {name: "want", value: r => r.worst?.want, number: true}, {name: "Bound", value: r => r.worst?.bound, number: true}],
-    judged, {detail: r => drillDown(r, run)}));
-  const planted = run.records.filter(r => r.suite === "selftest");
-  if (planted.length) out.push(el("h2", {}, "Planted defects"), killRates(planted, "operator", 1), killRates(planted, "defect", 2));
-  if (run.not_exported.length) out.push(el("h2", {}, "Not exported"), table([
-    {name: "id", value: r => r.id}, {name: "kind", value: r => r.kind}, {name: "attention", value: r => r.attention},
-    {name: "reason", value: r => r.reason}], run.not_exported));
-  return out;
+  const list = [...groups.values()];
+  return table([
+    {name: "status", value: g => c.status[g[0]] + " " + c.reason[g[0]], show: g => statusText(run, g[0])},
+    {name, value: g => more(g[0]), word: true},
+    {name: "cases", value: g => g.length, number: true, show: g => el("a", {href: "#" + hashOf({run: run.number, view: "cases",
+      status: c.status[g[0]], reason: c.reason[g[0]], [name === "operator" ? "op" : "family"]: more(g[0])})}, short(g.length))},
+    {name: "dtypes", value: g => [...new Set(g.map(i => run.dtype[i]))].join(" ")},
+    {name: "for example", value: g => c.id[g[0]], show: g => caseLink(run, g[0])},
+    {name: "says", value: g => c.detail[g[0]]}], list, {sort: [2, true], size: 25, detail: g => drillDown(run, g[0])});
 }
 
-page.append(...data.runs.flatMap(section).filter(Boolean));
+function fallbackSection(run) {
+  const t = unpack(run.facts.fallbacks), merged = new Map();
+  for (let f = 0; f < t.rows; f++) {
+    const key = t.op[f] + "\0" + t.reason[f];
+    const into = merged.get(key) || merged.set(key, {op: t.op[f], reason: t.reason[f], count: 0, bytes: 0, seconds: 0, cases: new Set()}).get(key);
+    into.count += t.count[f]; into.bytes += t.bytes[f]; into.seconds += t.seconds[f]; into.cases.add(t.case[f]);
+  }
+  return [el("h2", {}, "Fallbacks: nodes that the device did not run"), merged.size ? table([
+    {name: "operator", value: f => f.op}, {name: "reason", value: f => f.reason}, {name: "nodes", value: f => f.count, number: true},
+    {name: "bytes moved", value: f => f.bytes, show: f => bytes(f.bytes), number: true},
+    {name: "time", value: f => f.seconds, show: f => seconds(f.seconds), number: true},
+    {name: "cases", value: f => f.cases.size, number: true}], [...merged.values()], {sort: [2, true], size: 25,
+    detail: f => table(caseColumns(run, [...f.cases]), [...f.cases], {detail: i => drillDown(run, i), size: 25})})
+    : el("p", {class: "dim"}, "None: every node that was run, was run by the device.")];
+}
+
+function worstMargins(run) {
+  const c = run.c, at = new Map();
+  const keys = run.rows.filter(i => c.margin[i] !== null && c.margin[i] !== 0).map(i => [sortable(c.margin[i]), i]);
+  keys.sort((a, b) => ordered(b[0], a[0]));
+  const shown = keys.slice(0, 200).map(k => k[1]);
+  if (!shown.length) return [];
+  for (const i of shown) { const {t, rows} = run.partsOf("worst", i); if (rows.length) at.set(i, {t, w: rows[0]}); }
+  const of = name => i => at.has(i) ? at.get(i).t[name][at.get(i).w] : null;
+  return [el("h2", {}, "Worst margins"), table([
+    {name: "case", value: i => c.id[i]}, {name: "mode", value: i => c.mode[i], word: true}, {name: "margin", value: i => c.margin[i],
+      show: i => el("span", {class: run.outcome[i] === "fail" ? "fail" : null}, margin(c.margin[i])), number: true},
+    {name: "output", value: of("output")}, {name: "got", value: of("got"), number: true},
+    {name: "want", value: of("want"), number: true}, {name: "Bound", value: of("bound"), number: true},
+    {name: "ulp", value: of("ulp"), number: true}], shown, {size: 25, detail: i => drillDown(run, i)})];
+}
+
+function section(run, explorer) {
+  const facts = run.facts, t = facts.totals, counts = run.count(run.rows);
+  const total = t.passed + t.failed + t.skipped;
+  const tile = (cls, number, name, more, outcome) => el(outcome ? "a" : "div", {class: "tile " + cls,
+    href: outcome ? "#" + hashOf({run: run.number, view: "cases", outcome}) : null}, el("b", {}, number), name, more ? el("small", {}, more) : null);
+  const within = [counts.fallback ? `${short(counts.fallback)} of them with fallback` : "", counts.waived ? `${short(counts.waived)} waived` : ""].filter(Boolean).join(", ");
+  const parts = partsOfCounts({...counts, skip: t.skipped});
+  const out = [
+    el("h1", {}, facts.backend, " ", facts.loosened.length ? el("span", {class: "badge skip", title: facts.loosened.join(", ")}, "loosened Contract") : null),
+    el("p", {class: "meta"}, [facts.device, facts.version && `Assay ${facts.version}`, `seed ${facts.seed}`, facts.contract && `Contract ${facts.contract}`,
+      facts.started, facts.machine].filter(Boolean).join(" · "), el("br"), el("code", {}, facts.path)),
+    facts.torn ? el("p", {class: "fail"}, "The run was killed while it wrote; its last, torn record is left out.") : null,
+    el("div", {class: "tiles"},
+      tile("pass", short(t.passed), "passed", within),
+      tile("fail", short(t.failed), "failed", "", t.failed ? "fail" : ""),
+      tile("skip", short(t.skipped), "skipped", t.not_exported ? `${short(t.not_exported)} of them not exported` : "", counts.skip ? "skip" : ""),
+      tile("", total ? percent(t.passed / total) : "–", "of everything passed"),
+      tile("", t.passed + t.failed ? percent(t.passed / (t.passed + t.failed)) : "–", "of what was not skipped"),
+      tile(counts.fallback ? "fallback" : "", short(sum(run.facts.fallbacks.rows ? unpack(run.facts.fallbacks).count : [], n => n)), "nodes fell back", "", counts.fallback ? "fallback" : "")),
+    stack(parts, total),
+    el("p", {class: "legend"}, Object.entries(t.by_status).map(([name, n]) => el("a", {href: "#" + hashOf({run: run.number, view: "cases", status: name})}, `${name} ${short(n)}`))),
+  ];
+  if (explorer.large) out.push(el("h2", {}, "Coverage: families of operators by dtype"), matrix(run, explorer));
+  out.push(...charts(run));
+  if (counts.fail) out.push(el("h2", {}, "What failed"), kinds(run, "fail", "operator", i => run.op[i]));
+  out.push(el("h2", {}, "Cases"), explorer.node);
+  out.push(...worstMargins(run), ...fallbackSection(run));
+  if (counts.skip) out.push(el("h2", {}, "What was skipped, and why"), kinds(run, "skip", "family", i => run.family[i]));
+  if (facts.not_exported.length) out.push(el("h2", {}, "Not exported"), table([
+    {name: "id", value: r => r.id}, {name: "kind", value: r => r.kind}, {name: "attention", value: r => r.attention},
+    {name: "reason", value: r => r.reason}], facts.not_exported, {size: 25}));
+  out.push(...timeLedger(run, explorer));
+  if (run.rows.some(i => run.c.suite[i] === "selftest")) out.push(el("h2", {}, "Planted defects"), killRates(run, "operator", 1), killRates(run, "defect", 2));
+  return el("section", {}, out);
+}
+
+const explorers = data.runs.map((facts, number) => new Explorer(new Run(facts, number)));
+page.append(...explorers.map(explorer => section(explorer.run, explorer)));
+// The address says what is looked at: #case=ID, or filters such as #status=wrong&op=sum.dim_IntList&dtype=bf16.
+function follow(scroll) {
+  const {run, ...state} = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const chosen = explorers[Number(run) || 0];
+  for (const explorer of explorers) {
+    explorer.state = explorer === chosen ? state : {};
+    explorer.draw();
+  }
+  if (scroll && chosen && !state.case) chosen.node.scrollIntoView();
+}
+follow(location.hash.length > 1);
+addEventListener("hashchange", () => follow(true));
