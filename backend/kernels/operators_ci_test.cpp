@@ -298,10 +298,18 @@ TEST(Operators, PoolsAndResamplingInBands) {
                        ints("padding", {1, 1, 0}),
                        {"ceil_mode", true}};
   check("aten::avg_pool3d.default", {volume}, cube);
+  check("aten::avg_pool3d.default", {index({1, 3, 5, 9, 20}, -1000, 1000)}, cube);
+  check("aten::avg_pool2d.default", {index({2, 70, 6, 7}, -1000, 1000)}, window);
+  const Tensor line = Tensor::from_doubles(DType::f32, {1, 1, 4}, {1, INFINITY, -2, 3});
+  check("aten::upsample_linear1d.default", {line},
+        {tensor("self", 0), ints("output_size", {9}), {"align_corners", true}});
   check("aten::max_pool3d_with_indices.default", {volume}, cube);
   check("aten::_adaptive_avg_pool3d.default", {volume}, {tensor("self", 0), ints("output_size", {2, 3, 4})});
   check("aten::col2im.default", {real({2, 65 * 6, 80})},
         {tensor("self", 0), ints("output_size", {9, 12}), ints("kernel_size", {2, 3}),
+         ints("dilation", {1, 1}), ints("padding", {0, 0}), ints("stride", {1, 1})});
+  check("aten::col2im.default", {drawn(DType::boolean, {2, 4, 9}, 0, 2)},
+        {tensor("self", 0), ints("output_size", {4, 4}), ints("kernel_size", {2, 2}),
          ints("dilation", {1, 1}), ints("padding", {0, 0}), ints("stride", {1, 1})});
   check("aten::_cdist_forward.default", {real({140, 300}), real({45, 300})},
         {tensor("x1", 0), tensor("x2", 1), {"p", 2.0}, {"compute_mode", NoneArg{}}});
@@ -335,6 +343,101 @@ TEST(Operators, ConvolutionsInThreeDimensions) {
          {"transposed", false},
          ints("output_padding", {0, 0, 0}),
          number("groups", 1)});
+}
+
+// Exact, so the reference's fp64 convolution of the same numbers says what is right.
+TEST(Operators, ConvolutionsOfIntegers) {
+  for (const DType dtype : {DType::i64, DType::i32, DType::i16}) {
+    for (const bool transposed : {false, true}) {
+      for (const int64_t groups : {1, 3}) {
+        const std::vector<Tensor> in{
+            drawn(dtype, {2, 6, 9, 70}, -9, 9),
+            drawn(dtype, transposed ? Shape{6, 4, 2, 3} : Shape{9, 6 / groups, 2, 3}, -9, 9),
+            drawn(dtype, {transposed ? 4 * groups : 9}, -9, 9)};
+        const Arguments arguments{tensor("input", 0),         tensor("weight", 1),
+                                  tensor("bias", 2),          ints("stride", {2, 1}),
+                                  ints("padding", {1, 0}),    ints("dilation", {1, 2}),
+                                  {"transposed", transposed}, ints("output_padding", {transposed ? 1 : 0, 0}),
+                                  number("groups", groups)};
+        const std::string op = "aten::convolution.default";
+        const Tensor got = run_call(op, in, arguments).outputs.at(0);
+        std::vector<Wide> wides;
+        std::vector<TensorMeta> metas;
+        for (const Tensor& t : in) {
+          wides.push_back(Wide::from(Tensor::from_doubles(DType::f64, t.shape(), t.to_doubles())));
+          metas.push_back({DType::f64, t.shape()});
+        }
+        const Wide* operands[] = {&wides[0], &wides[1], &wides[2]};
+        const OpCall call(op, metas, arguments, *infer(OpCall(op, metas, arguments)));
+        const auto want = reference::evaluate(call, {std::begin(operands), std::end(operands)});
+        EXPECT_EQ(got.to_doubles(), want.at(0).real) << name_of(dtype) << transposed << groups;
+      }
+    }
+  }
+}
+
+TEST(Operators, SamplingAtAGrid) {
+  for (DType dtype : kFloats) {
+    const Tensor image = real({2, 3, 9, 13}, dtype), grid = drawn(dtype, {2, 11, 17, 2}, -1.4, 1.4);
+    for (int64_t interpolation = 0; interpolation < 3; ++interpolation) {
+      for (int64_t padding = 0; padding < 3; ++padding) {
+        for (const bool align : {false, true}) {
+          check("aten::grid_sampler_2d.default", {image, grid},
+                {tensor("input", 0),
+                 tensor("grid", 1),
+                 number("interpolation_mode", interpolation),
+                 number("padding_mode", padding),
+                 {"align_corners", align}});
+        }
+      }
+    }
+  }
+}
+
+TEST(Operators, WhatTheDataPlaces) {
+  const Arguments masked{tensor("self", 0), tensor("mask", 1), tensor("source", 2)};
+  for (DType dtype : {DType::f32, DType::bf16, DType::i64}) {
+    check("aten::masked_scatter.default",
+          {drawn(dtype, {30, 70}, -9, 9), drawn(DType::boolean, {30, 70}, 0, 2), drawn(dtype, {2100}, -9, 9)},
+          masked);
+    check("aten::masked_scatter.default",
+          {drawn(dtype, {5, 7}, -9, 9), drawn(DType::boolean, {7}, 0, 2), drawn(dtype, {5, 7}, -9, 9)},
+          masked);
+  }
+  // More sources than the mask takes are left over; fewer are addressed beyond the end.
+  EXPECT_THROW(
+      run_call("aten::masked_scatter.default",
+               {real({4}), Tensor::from_doubles(DType::boolean, {4}, {1, 1, 0, 1}), real({2})}, masked),
+      Trap);
+  for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::u8}) {
+    for (const char* reduce : {"sum", "mean", "prod", "amax", "amin"}) {
+      for (const bool include_self : {true, false}) {
+        for (const int64_t dim : {0, 1}) {
+          const double low = dtype == DType::u8 ? 0 : 0.5;
+          check("aten::scatter_reduce.two",
+                {drawn(dtype, {140, 9}, low, 3), index({130, 9}, 0, 9), drawn(dtype, {135, 9}, low, 3)},
+                {tensor("self", 0),
+                 number("dim", dim),
+                 tensor("index", 1),
+                 tensor("src", 2),
+                 {"reduce", std::string(reduce)},
+                 {"include_self", include_self}});
+        }
+      }
+    }
+  }
+}
+
+TEST(Operators, ConvertedBeforeTheyAreReduced) {
+  const Tensor x = Tensor::from_doubles(DType::f32, {2, 3}, {0.25, -0.5, 0.75, 0, 3.4e38, 3.4e38});
+  for (const DType dtype : {DType::boolean, DType::bf16, DType::f16}) {
+    const NamedArgument as{"dtype", DTypeArg{dtype}};
+    check("aten::sum.dim_IntList", {x}, {tensor("self", 0), ints("dim", {1}), as});
+    check("aten::prod.dim_int", {x}, {tensor("self", 0), number("dim", 1), as});
+    if (dtype == DType::boolean) continue;
+    check("aten::mean.dim", {x}, {tensor("self", 0), ints("dim", {1}), as});
+    check("aten::cumprod.default", {x}, {tensor("self", 0), number("dim", 1), as});
+  }
 }
 
 TEST(Operators, ElementwiseOddities) {

@@ -15,18 +15,25 @@ void require_float(const KernelContext& ctx, DType dtype) {
   if (!is_float(dtype)) ctx.unsupported(ASSAY_REASON_DTYPE, "self must be floating point");
 }
 
-int32_t constant(KernelContext& ctx, const std::vector<float>& values) {
-  return ctx.b.constant("divisors", DType::f32, std::as_bytes(std::span(values)));
+// Integers are added and divided exactly, on GpSimd.
+DType sum_dtype(const Windows& w) { return is_float(w.x.dtype) ? DType::f32 : DType::i64; }
+
+int32_t constant(KernelContext& ctx, const Windows& w, const std::vector<int64_t>& values) {
+  if (sum_dtype(w) == DType::i64)
+    return ctx.b.constant("divisors", DType::i64, std::as_bytes(std::span(values)));
+  const std::vector<float> floats(values.begin(), values.end());
+  return ctx.b.constant("divisors", DType::f32, std::as_bytes(std::span(floats)));
 }
 
-// y = sum / divisor, one divisor an output element (the same for all planes).
+// y = sum / divisor, one divisor an output element (the same for all planes). Integers lose their fraction.
 void divide_and_store(KernelContext& ctx, const Windows& w, const Band& band, int64_t first,
                       const AccessPattern& sum, int32_t divisors) {
   const int n = sum.partitions;
-  const AccessPattern d = ctx.b.sbuf(DType::f32, n, {band.rows, w.out[2]});
-  ctx.b.dma_copy(d, band_of(w, DType::f32, divisors, 0, band, first, n, true));
+  const AccessPattern d = ctx.b.sbuf(sum.dtype, n, {band.rows, w.out[2]});
+  ctx.b.dma_copy(d, band_of(w, sum.dtype, divisors, 0, band, first, n, true));
   const AccessPattern result = ctx.b.sbuf(w.y.dtype, n, {band.rows, w.out[2]});
-  ctx.b.tensor_tensor(result, sum, d, AluOp::divide);
+  ctx.b.tensor_tensor(result, sum, d, is_float(sum.dtype) ? AluOp::divide : AluOp::divide_trunc,
+                      engine_for(sum.dtype));
   ctx.b.dma_copy(band_of(w, w.y.dtype, w.y.tensor, w.y.offset, band, first, n), result);
 }
 
@@ -39,12 +46,11 @@ void for_each_group(const Windows& w, F&& f) {
 
 // Divisors of all output elements of a plane from the number of elements along each dimension.
 template <class Count>
-std::vector<float> divisors_of(const Windows& w, Count&& count) {
-  std::vector<float> out;
+std::vector<int64_t> divisors_of(const Windows& w, Count&& count) {
+  std::vector<int64_t> out;
   for (int64_t od = 0; od < w.out[0]; ++od) {
     for (int64_t oh = 0; oh < w.out[1]; ++oh) {
-      for (int64_t ow = 0; ow < w.out[2]; ++ow)
-        out.push_back(static_cast<float>(count(0, od) * count(1, oh) * count(2, ow)));
+      for (int64_t ow = 0; ow < w.out[2]; ++ow) out.push_back(count(0, od) * count(1, oh) * count(2, ow));
     }
   }
   return out;
@@ -53,7 +59,8 @@ std::vector<float> divisors_of(const Windows& w, Count&& count) {
 void average_pool(KernelContext& ctx, int spatial) {
   const Windows w(ctx, ctx.input("self"), ctx.output(), spatial);
   if (w.y.count() == 0) return;
-  require_float(ctx, w.x.dtype);
+  if (!is_float(w.x.dtype) && w.x.dtype != DType::i64)
+    ctx.unsupported(ASSAY_REASON_DTYPE, "self must be floating point or int64");
   const bool count_padding = ctx.call.boolean("count_include_pad");
   const auto fixed = ctx.call.schema().find("divisor_override") != nullptr
                          ? ctx.call.integer_opt("divisor_override")
@@ -61,23 +68,25 @@ void average_pool(KernelContext& ctx, int spatial) {
   // Elements of a window along one dimension, padding counted or not; what ceil_mode adds beyond the padding
   // never counts.
   const int32_t table =
-      constant(ctx, divisors_of(w, [&](int d, int64_t o) {
+      constant(ctx, w, divisors_of(w, [&](int d, int64_t o) {
                  if (fixed) return d == 0 ? *fixed : 1;
                  const int64_t start = o * w.stride[d] - w.padding[d];
                  const int64_t end = std::min(start + w.kernel[d], w.in[d] + w.padding[d]);
                  return count_padding ? end - start : std::min(end, w.in[d]) - std::max<int64_t>(start, 0);
                }));
+  const DType type = sum_dtype(w);
+  const Engine engine = engine_for(type);
   const ProgramBuilder::Mark mark = ctx.b.mark();
   for_each_group(w, [&](int64_t first, int n) {
-    for (const Band& band : bands(w, 4 + 4 + static_cast<int64_t>(size_of(w.y.dtype)))) {
+    for (const Band& band : bands(w, static_cast<int64_t>(2 * size_of(type) + size_of(w.y.dtype)))) {
       const AccessPattern padded = load_band(ctx, w, band, first, n, {});
-      const AccessPattern sum = ctx.b.sbuf(DType::f32, n, {band.rows, w.out[2]});
+      const AccessPattern sum = ctx.b.sbuf(type, n, {band.rows, w.out[2]});
       for (int64_t tap = 0; tap < w.taps(); ++tap) {
         const AccessPattern seen = tap_of(w, padded, band, tap);
         if (tap == 0) {
-          ctx.b.tensor_copy(sum, seen);
+          ctx.b.tensor_copy(sum, seen, engine);
         } else {
-          ctx.b.tensor_tensor(sum, sum, seen, AluOp::add);
+          ctx.b.tensor_tensor(sum, sum, seen, AluOp::add, engine);
         }
       }
       divide_and_store(ctx, w, band, first, sum, table);
@@ -98,8 +107,9 @@ Span adaptive(int64_t o, int64_t size, int64_t n) {
 void adaptive_average_pool(KernelContext& ctx, int spatial) {
   const Windows w(ctx, ctx.input("self"), ctx.output(), spatial);
   if (w.y.count() == 0) return;
-  const int32_t table =
-      constant(ctx, divisors_of(w, [&](int d, int64_t o) { return adaptive(o, w.in[d], w.out[d]).count; }));
+  require_float(ctx, w.x.dtype);
+  const int32_t table = constant(
+      ctx, w, divisors_of(w, [&](int d, int64_t o) { return adaptive(o, w.in[d], w.out[d]).count; }));
   // Whole planes where they fit, else what one row of results needs.
   const bool whole = w.area_in() * static_cast<int64_t>(size_of(w.x.dtype)) <= kPlaneBytes;
   const auto load = [&](int64_t first, int n, const Span& d, const Span& h) {

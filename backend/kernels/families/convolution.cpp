@@ -1,5 +1,5 @@
 // convolution in one, two and three dimensions: one product per kernel tap, accumulated in PSUM; depthwise on
-// the Vector engine.
+// the Vector engine, integers on GpSimd.
 #include <algorithm>
 
 #include "backend/kernels/gemm.h"
@@ -79,7 +79,7 @@ AccessPattern load_window(KernelContext& ctx, const Convolution& c, int64_t n, i
     count[d] = start[d] + size[d] <= 0 ? 0 : std::max<int64_t>(last - from[d] + 1, 0);
     filled &= step == 1 && count[d] == size[d];
   }
-  if (!filled) ctx.b.memset(tile, 0.0f);
+  if (!filled) fill(ctx, tile, {});
   if (count[0] > 0 && count[1] > 0) {
     const Shape& s = c.x.strides;
     const int64_t offset =
@@ -108,6 +108,17 @@ std::optional<AccessPattern> load_bias(KernelContext& ctx, const Convolution& c,
   return tile;
 }
 
+// A tile of the result's dtype, output channels first, first + step, ... on partitions.
+void store_tile(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first, int64_t step,
+                const Window& win, const AccessPattern& result, int64_t depth) {
+  const Shape& s = c.out.strides;
+  ctx.b.dma_copy(hbm_tile(c.out.dtype, c.out.tensor,
+                          c.out.offset + depth * c.depth_stride[2] + n * s[0] + first * s[1] + win.oh * s[2] +
+                              win.ow * s[3],
+                          result.partitions, step * s[1], {win.rows, win.columns}, {s[2], s[3]}),
+                 result);
+}
+
 void store(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first, int64_t channels, int64_t step,
            const Window& win, const AccessPattern& sum, const std::optional<AccessPattern>& bias,
            int64_t depth = 0) {
@@ -117,12 +128,7 @@ void store(KernelContext& ctx, const Convolution& c, int64_t n, int64_t first, i
   } else {
     ctx.b.tensor_copy(result, sum);
   }
-  const Shape& s = c.out.strides;
-  ctx.b.dma_copy(hbm_tile(c.out.dtype, c.out.tensor,
-                          c.out.offset + depth * c.depth_stride[2] + n * s[0] + first * s[1] + win.oh * s[2] +
-                              win.ow * s[3],
-                          static_cast<int>(channels), step * s[1], {win.rows, win.columns}, {s[2], s[3]}),
-                 result);
+  store_tile(ctx, c, n, first, step, win, result, depth);
 }
 
 // Every input channel has its own `multiplier` outputs: channels on partitions, a multiply-add a tap.
@@ -237,6 +243,63 @@ void grouped(KernelContext& ctx, const Convolution& c) {
   ctx.b.release(start);
 }
 
+// Integers: GpSimd multiplies and adds exactly, output channels on partitions, each of which sees the whole
+// window of one input channel after another.
+void integer_convolution(KernelContext& ctx, const Convolution& c) {
+  const int64_t in_channels = c.w.shape[1], out_channels = c.out.shape[1] / c.groups, taps = c.taps();
+  const Shape& s = c.w.strides;
+  const ProgramBuilder::Mark start = ctx.b.mark();
+  const auto each_pixel = [](const AccessPattern& per_channel, const Window& win) {
+    return per_channel.select(0, 0).unsqueezed(0, win.columns).unsqueezed(0, win.rows);
+  };
+  // sum += what `channels` partitions see of input channel `ci` of group g at one depth of the kernel.
+  const auto add = [&](const AccessPattern& sum, int64_t g, int64_t co, int64_t ci, int64_t n,
+                       const Window& win, const Convolution::Slice& slice) {
+    const ProgramBuilder::Mark mark = ctx.b.mark();
+    const AccessPattern x = load_window(ctx, c, n, g * in_channels + ci, sum.partitions, 0, win, slice.input);
+    const AccessPattern w = ctx.b.sbuf(c.w.dtype, sum.partitions, {taps});
+    ctx.b.dma_copy(w, hbm_tile(c.w.dtype, c.w.tensor,
+                               c.w.offset + slice.kernel * c.depth_stride[1] + g * c.group_stride +
+                                   co * s[0] + ci * s[1],
+                               sum.partitions, s[0], {c.w.shape[2], c.w.shape[3]}, {s[2], s[3]}));
+    const AccessPattern product = ctx.b.sbuf(c.out.dtype, sum.partitions, {win.rows, win.columns});
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      ctx.b.tensor_tensor(product, tap_of(c, x, win, tap), each_pixel(w.slice(0, tap, 1), win),
+                          AluOp::multiply, Engine::gpsimd);
+      ctx.b.tensor_tensor(sum, sum, product, AluOp::add, Engine::gpsimd);
+    }
+    ctx.b.release(mark);
+  };
+  const std::vector<Window> tiles = windows(c, kTileFree, 1);
+  for (int64_t g = 0; g < c.groups; ++g) {
+    for (int64_t co = 0; co < out_channels; co += kPartitions) {
+      const int64_t count = std::min(kPartitions, out_channels - co), output = g * out_channels + co;
+      ctx.b.release(start);
+      const std::optional<AccessPattern> bias = load_bias(ctx, c, output, count, 1);
+      const ProgramBuilder::Mark mark = ctx.b.mark();
+      for (int64_t n = 0; n < c.x.shape[0]; ++n) {
+        for (std::size_t depth = 0; depth < c.depths.size(); ++depth) {
+          for (const Window& win : tiles) {
+            const AccessPattern sum =
+                ctx.b.sbuf(c.out.dtype, static_cast<int>(count), {win.rows, win.columns});
+            if (bias) {
+              ctx.b.tensor_copy(sum, each_pixel(*bias, win), Engine::gpsimd);
+            } else {
+              ctx.b.memset_int(sum, 0, Engine::gpsimd);
+            }
+            for (const Convolution::Slice& slice : c.depths[depth]) {
+              for (int64_t ci = 0; ci < in_channels; ++ci) add(sum, g, co, ci, n, win, slice);
+            }
+            store_tile(ctx, c, n, output, 1, win, sum, static_cast<int64_t>(depth));
+            ctx.b.release(mark);
+          }
+        }
+      }
+    }
+  }
+  ctx.b.release(start);
+}
+
 // No input channel or no tap: the bias alone.
 void bias_only(KernelContext& ctx, const Convolution& c, const View& out) {
   std::vector<View> views{out};
@@ -253,7 +316,7 @@ void bias_only(KernelContext& ctx, const Convolution& c, const View& out) {
       t = load(ctx, tile.hbm[1], tile.partitions, tile.free);
     } else {
       t = ctx.b.sbuf(c.out.dtype, tile.partitions, {tile.free});
-      ctx.b.memset(t, 0.0f);
+      fill(ctx, t, {});
     }
     ctx.b.dma_copy(tile.hbm[0], t);
   });
@@ -308,7 +371,8 @@ void convolution(KernelContext& ctx) {
                 {1, 1},
                 ctx.call.integer("groups"),
                 0};
-  require_matmul_dtype(ctx, c.out.dtype);
+  const bool integers = is_integral(c.out.dtype) && c.out.dtype != DType::boolean;
+  if (!integers) require_matmul_dtype(ctx, c.out.dtype);
   if (c.out.count() == 0) return;
   const auto spatial = static_cast<std::size_t>(c.w.rank() - 2);
   if (const auto bias = ctx.call.tensor_opt("bias")) c.bias = ctx.input(*bias);
@@ -334,7 +398,11 @@ void convolution(KernelContext& ctx) {
   if (spatial == 3) split_depths(c, stride[0], padding[0], dilation[0], transposed);
   if (transposed) {
     transpose(c);
-    return grouped(ctx, c);
+    return integers ? integer_convolution(ctx, c) : grouped(ctx, c);
+  }
+  if (integers) {
+    c.group_stride = c.out.shape[1] / c.groups * c.w.strides[0];
+    return integer_convolution(ctx, c);
   }
   if (c.w.shape[1] == 1 && c.groups > 1 && spatial < 3) return depthwise(ctx, c);
   c.group_stride = c.out.shape[1] / c.groups * c.w.strides[0];

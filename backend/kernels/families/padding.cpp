@@ -129,7 +129,8 @@ void im2col(KernelContext& ctx) {
 void col2im(KernelContext& ctx) {
   const View out = ctx.output();
   if (out.count() == 0) return;
-  if (!is_float(out.dtype)) ctx.unsupported(ASSAY_REASON_DTYPE, "self must be floating point");
+  if (!is_float(out.dtype) && out.dtype != DType::boolean)
+    ctx.unsupported(ASSAY_REASON_DTYPE, "self must be floating point or bool");
   const Fold f(ctx, out, ctx.input("self"));
   const int64_t area = f.size[0] * f.size[1], windows = f.count[0] * f.count[1];
   const ProgramBuilder::Mark mark = ctx.b.mark();
@@ -150,7 +151,7 @@ void col2im(KernelContext& ctx) {
       ctx.b.release(inner);
     }
     const AccessPattern result = ctx.b.sbuf(out.dtype, n, {f.size[0], f.size[1]});
-    ctx.b.tensor_copy(result, sum.slice(0, f.padding[0], f.size[0]).slice(1, f.padding[1], f.size[1]));
+    convert_into(ctx, result, sum.slice(0, f.padding[0], f.size[0]).slice(1, f.padding[1], f.size[1]));
     ctx.b.dma_copy(hbm_tile(out.dtype, out.tensor, out.offset + first * area, n, area, {f.size[0], f.size[1]},
                             {f.size[1], 1}),
                    result);

@@ -31,6 +31,18 @@ AccessPattern accumulable(KernelContext& ctx, const AccessPattern& tile, DType a
   return out;
 }
 
+// With `dtype` given, PyTorch converts the elements to it first: to bool those that are not 0 are 1, and what
+// a narrower float cannot hold is infinite.
+AccessPattern accumulable(KernelContext& ctx, const AccessPattern& tile, DType accumulator, DType result) {
+  const bool to_bool = result == DType::boolean;
+  const bool narrower = is_float(result) && is_float(tile.dtype) &&
+                        float_format(result).precision < float_format(tile.dtype).precision;
+  if (tile.dtype == result || !(to_bool || narrower)) return accumulable(ctx, tile, accumulator);
+  const AccessPattern converted = like(ctx, tile, result);
+  convert_into(ctx, converted, tile);
+  return accumulable(ctx, converted, accumulator);
+}
+
 void reduce(KernelContext& ctx, const View& in, std::vector<int64_t> dims, const View& out,
             const Reduction& r) {
   for (int64_t& dim : dims) dim = normalise_dim(dim, in.rank(), ctx.call);
@@ -46,7 +58,7 @@ void reduce(KernelContext& ctx, const View& in, std::vector<int64_t> dims, const
     for (const Box& piece : tile.pieces()) {
       const ProgramBuilder::Mark mark = ctx.b.mark();
       AccessPattern x = load(ctx, tile, 0, piece);
-      x = r.map ? r.map(ctx, x) : accumulable(ctx, x, r.accumulator);
+      x = r.map ? r.map(ctx, x) : accumulable(ctx, x, r.accumulator, out.dtype);
       const AccessPattern part = first ? total : per_row_tile(ctx, r.accumulator, tile);
       ctx.b.tensor_reduce(part, x, r.op, 1, false, engine);
       if (!first) ctx.b.tensor_tensor(total, total, part, r.op, engine);

@@ -125,7 +125,8 @@ void upsample_linear(KernelContext& ctx) {
   if (!is_float(in.dtype)) ctx.unsupported(ASSAY_REASON_DTYPE, "8-bit images");
   const bool align = ctx.call.boolean("align_corners");
   std::vector<Resized> dims = resized_dims(ctx, in, out);
-  if (dims.size() == 1) dims.insert(dims.begin(), Resized{1, 1, {}});
+  const bool one_row = dims.size() == 1;
+  if (one_row) dims.insert(dims.begin(), Resized{1, 1, {}});
   const std::vector<Neighbours> rows = neighbours(dims[0], align), columns = neighbours(dims[1], align);
   const int64_t width = dims[1].in, wide = dims[1].out, area_in = dims[0].in * width,
                 area_out = dims[0].out * wide, planes = in.shape[0] * in.shape[1];
@@ -154,7 +155,8 @@ void upsample_linear(KernelContext& ctx) {
       }
       const AccessPattern partial = ctx.b.sbuf(DType::f32, n, {1, wide});
       const AccessPattern result = ctx.b.sbuf(out.dtype, n, {count, wide});
-      for (int64_t o = 0; o < count; ++o) {
+      if (one_row) ctx.b.tensor_copy(result, stretched);
+      for (int64_t o = 0; !one_row && o < count; ++o) {
         const Neighbours& r = rows[static_cast<std::size_t>(row + o)];
         weigh(ctx, result.slice(0, o, 1), partial, stretched.slice(0, r.low - top, 1),
               stretched.slice(0, r.high - top, 1), r);

@@ -43,6 +43,12 @@ void running(KernelContext& ctx, AluOp op) {
         if (!first) ctx.b.tensor_tensor(sums, sums, along_row(carry, n), op, Engine::gpsimd);
         ctx.b.tensor_copy(carry, sums.select(1, n - 1), Engine::gpsimd);
       } else {
+        // PyTorch converts to `dtype` first: what a narrower float cannot hold is infinite.
+        if (is_float(x.dtype) && float_format(out.dtype).precision < float_format(x.dtype).precision) {
+          const AccessPattern narrow = row_tile(ctx, out.dtype, tile, n);
+          convert_into(ctx, narrow, x);
+          x = narrow;
+        }
         x = as_float(ctx, x);
         // Sums: r_i = 1 * r_(i-1) + x_i. Products: r_i = x_i * r_(i-1) + 0.
         const bool sum = op == AluOp::add;

@@ -1,8 +1,10 @@
 // What writes into a copy of a tensor: slice_scatter, select_scatter, copy, constant_pad_nd, scatter,
 // scatter_add, scatter_reduce, index_put, masked_fill.
 #include <algorithm>
+#include <cmath>
 
 #include "backend/kernels/indirect.h"
+#include "backend/kernels/rows.h"
 
 namespace assay::backend {
 namespace {
@@ -133,19 +135,9 @@ void scatter_along(KernelContext& ctx, bool accumulate) {
              false);
 }
 
-// Sums and means of the sources of each destination. Without self, destinations start from 0.
-void scatter_reduce(KernelContext& ctx) {
+// The sources of each destination added up. Without self, destinations start from 0.
+void scatter_sum(KernelContext& ctx, bool mean, bool include_self) {
   const View self = ctx.input("self"), index = ctx.input("index"), out = ctx.output();
-  const std::string reduce = ctx.call.string("reduce");
-  const bool mean = reduce == "mean", include_self = ctx.call.boolean("include_self");
-  if (reduce != "sum" && !mean) {
-    ctx.unsupported(ASSAY_REASON_ARGUMENT, "reduce = " + reduce + ": DMA adds to memory, nothing else");
-  }
-  if (mean && !is_float(out.dtype)) {
-    ctx.unsupported(ASSAY_REASON_DTYPE, "means of " + std::string(name_of(out.dtype)) + " by index");
-  }
-  require_index_dtype(ctx, index, "index");
-  if (index.count() == 0) return copy(ctx, out, self);
   accumulate_into(ctx, self, out, [&](const View& sums) {
     const auto number = [&](int64_t i, const Shape& shape) {
       return number_view(ctx, {Scalar::Kind::integer, i, static_cast<double>(i)}, sums.dtype, shape);
@@ -153,7 +145,7 @@ void scatter_reduce(KernelContext& ctx) {
     if (!include_self) scatter_to(ctx, sums, index, number(0, index.shape), false);
     scatter_to(ctx, sums, index, in_dtype(ctx, ctx.input("src"), sums.dtype), true);
     if (!mean) return;
-    // Where there is no source, the count becomes 1.
+    // Where there is no source, the count becomes 1. Means of integers are rounded down.
     const View count =
         contiguous_view(ctx.b.scratch("count", sums.dtype, out.count()), sums.dtype, out.shape);
     copy(ctx, count, number(include_self ? 1 : 0, out.shape));
@@ -162,11 +154,119 @@ void scatter_reduce(KernelContext& ctx) {
     for_each_tile(ctx, views, kTileFree, [&](const Tile& tile) {
       const AccessPattern totals = load(ctx, tile.hbm[0], tile.partitions, tile.free);
       const AccessPattern counts = load(ctx, tile.hbm[1], tile.partitions, tile.free);
-      ctx.b.tensor_scalar(counts, counts, AluOp::max, 1.0f);
-      ctx.b.tensor_tensor(totals, totals, counts, AluOp::divide, Engine::vector);
+      if (is_float(sums.dtype)) {
+        ctx.b.tensor_scalar(counts, counts, AluOp::max, 1.0f);
+        ctx.b.tensor_tensor(totals, totals, counts, AluOp::divide, Engine::vector);
+      } else {
+        ctx.b.tensor_scalar_int(counts, counts, AluOp::max, 1);
+        ctx.b.tensor_tensor(totals, totals, counts, AluOp::divide_floor, Engine::gpsimd);
+      }
       ctx.b.dma_copy(tile.hbm[0], totals);
     });
   });
+}
+
+// What leaves every number as it is under max, min or multiply.
+Scalar neutral(AluOp op, DType dtype) {
+  if (op == AluOp::multiply) return {Scalar::Kind::integer, 1, 1};
+  const bool lowest = op == AluOp::max;
+  if (is_float(dtype)) return {Scalar::Kind::floating, 0, lowest ? -HUGE_VAL : HUGE_VAL};
+  const int bits = 8 * static_cast<int>(size_of(dtype));
+  const bool sign = dtype != DType::u8 && dtype != DType::boolean;
+  const int64_t largest = dtype == DType::boolean ? 1
+                          : sign                  ? static_cast<int64_t>(~uint64_t{0} >> (65 - bits))
+                                                  : (int64_t{1} << bits) - 1;
+  const int64_t value = !lowest ? largest : sign ? -largest - 1 : 0;
+  return {Scalar::Kind::integer, value, static_cast<double>(value)};
+}
+
+// y[i] = x[j] op .. op x[i], j the first element of i's run of equal keys, in log2(n) steps: elements that
+// are 1, 2, 4, ... apart are combined where their keys are equal.
+void fold_runs(KernelContext& ctx, const AccessPattern& x, const AccessPattern& keys, AluOp op) {
+  const int64_t n = x.free_elements();
+  const AccessPattern combined = ctx.b.sbuf(x.dtype, x.partitions, {n}),
+                      same = ctx.b.sbuf(DType::u8, x.partitions, {n});
+  const Engine engine = engine_for(x.dtype);
+  for (int64_t apart = 1; apart < n; apart *= 2) {
+    const int64_t rest = n - apart;
+    const AccessPattern later = x.slice(0, apart, rest), t = combined.slice(0, 0, rest),
+                        equal = same.slice(0, 0, rest);
+    ctx.b.tensor_tensor(t, x.slice(0, 0, rest), later, op, engine);
+    ctx.b.tensor_tensor(equal, keys.slice(0, 0, rest), keys.slice(0, apart, rest), AluOp::is_eq,
+                        Engine::gpsimd);
+    ctx.b.copy_predicated(later, t, equal, engine);
+  }
+}
+
+// Products and extremes. GpSimd sorts each row of sources by destination; the last of those with one
+// destination has all of them folded, and is the one that stays when they are scattered.
+void scatter_fold(KernelContext& ctx, AluOp op, bool include_self) {
+  View self = ctx.input("self"), index = ctx.input("index"), src = ctx.input("src"), out = ctx.output();
+  if (self.rank() == 0) {
+    for (View* view : {&self, &index, &src, &out}) *view = view->unsqueezed(0);
+  }
+  const int64_t dim = self.rank() == 1 ? 0 : normalise_dim(ctx.call.integer("dim"), self.rank(), ctx.call);
+  const auto d = static_cast<std::size_t>(dim);
+  const int64_t length = self.shape[d], sources = index.shape[d];
+  require_not_empty(ctx, length);
+  copy(ctx, out, self);
+  const DType type = is_float(out.dtype) ? DType::f32 : out.dtype;
+  const auto width = static_cast<int64_t>(size_of(type));
+  const int64_t bytes = length * (2 * width + 8) + sources * (4 * width + 24);
+  if (bytes > ctx.b.sbuf_free_bytes() - 1024) {
+    ctx.unsupported(ASSAY_REASON_SHAPE, "rows of " + std::to_string(length) + " and " +
+                                            std::to_string(sources) + " elements do not fit a partition");
+  }
+  const int64_t last[] = {dim};
+  src.shape = index.shape;  // src may be larger: only index's part is read
+  View rows = out;          // of the destinations that index addresses
+  rows.shape = index.shape;
+  const View first = with_last(rows, last).selected(self.rank() - 1, 0);
+  const RowViews views{{with_last(index, last), with_last(src, last)},
+                       {first},
+                       static_cast<std::size_t>(self.rank() - 1),
+                       sources,
+                       1};
+  for_each_row_tile(ctx, views, [&](const RowTile& tile) {
+    const Box& all = tile.pieces().front();
+    AccessPattern home = tile.hbm(0);
+    home = home.unsqueezed(home.rank, length);
+    home.strides[static_cast<std::size_t>(home.rank - 1)] = out.strides[d];
+    const auto row = [&](DType dtype, int64_t n) { return ctx.b.sbuf(dtype, tile.partitions, {n}); };
+    const AccessPattern at = row(index.dtype, sources), keys = row(index.dtype, sources),
+                        order = row(DType::i32, sources), given = row(src.dtype, sources),
+                        values = row(type, sources), stored = row(out.dtype, length);
+    ctx.b.dma_copy(at, tile.hbm(0, all));
+    ctx.b.dma_copy(given, tile.hbm(1, all));
+    ctx.b.dma_copy(stored, home);
+    ctx.b.sort(keys, order, at, false);
+    ctx.b.local_gather(values, converted(ctx, given, type), order);
+    fold_runs(ctx, values, keys, op);
+    const AccessPattern result = converted(ctx, stored, type);
+    if (include_self) {
+      const AccessPattern folded = row(type, length);
+      fill(ctx, folded, neutral(op, type));
+      ctx.b.local_scatter(folded, values, keys);
+      ctx.b.tensor_tensor(result, result, folded, op, engine_for(type));
+    } else {
+      ctx.b.local_scatter(result, values, keys);
+    }
+    ctx.b.dma_copy(home, converted(ctx, result, out.dtype));
+  });
+}
+
+void scatter_reduce(KernelContext& ctx) {
+  const View index = ctx.input("index");
+  const std::string reduce = ctx.call.string("reduce");
+  const bool include_self = ctx.call.boolean("include_self");
+  require_index_dtype(ctx, index, "index");
+  if (index.count() == 0) return copy(ctx, ctx.output(), ctx.input("self"));
+  if (reduce == "sum" || reduce == "mean") return scatter_sum(ctx, reduce == "mean", include_self);
+  scatter_fold(ctx,
+               reduce == "amax"   ? AluOp::max
+               : reduce == "amin" ? AluOp::min
+                                  : AluOp::multiply,
+               include_self);
 }
 
 // Where a mask is the only index, its true elements take one value, or values that broadcast over them.

@@ -1,0 +1,36 @@
+// Kernels made of other kernels: the call as a graph of operators, one node after another in one Program,
+// with what lies between nodes in HBM.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "backend/kernels/kernel.h"
+#include "core/graph/builder.h"
+
+namespace assay::backend {
+
+// The tensors of the call are inputs of `builder`; who writes the graph adds nodes and, as outputs, one value
+// for each result of the call, in order.
+class Composition {
+ public:
+  explicit Composition(KernelContext& ctx);
+
+  GraphBuilder builder;
+
+  // The value behind a tensor argument.
+  ValueId input(std::string_view argument) const;
+  // The call's arguments, with the values that stand for its tensors.
+  std::vector<NamedArgument> arguments() const;
+
+  // Writes the kernels of the graph's nodes. Throws Unsupported (operator) if one has none.
+  void run(const Graph& graph);
+  void run() { run(builder.build()); }
+
+ private:
+  KernelContext& ctx_;
+  std::map<ValueId, ValueId> renamed_;  // of the call -> of the builder
+  std::map<ValueId, int32_t> places_;   // numbers of the Program's HBM tensors
+};
+
+}  // namespace assay::backend
