@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 
 Json all_calls() {
   Json calls = calls_in("composite_calls.json");
+  for (Json& call : calls_in("raw_calls.json")) calls.push_back(std::move(call));
   for (Json& call : calls_in("gradient_calls.json")) calls.push_back(std::move(call));
   for (const char* file : {"spatial_calls.json", "order_calls.json", "pointwise_calls.json"}) {
     for (Json& call : calls_in(file)) {

@@ -64,6 +64,14 @@ inline ValueId cat(Rewriter& w, const Ids& parts, int64_t dim) {
   return w.emit("aten::cat.default", {{"tensors", ValueListArg{parts}}, {"dim", dim}});
 }
 
+// The last `shift` elements along dim come first; counted round, also backwards.
+inline ValueId rolled(Rewriter& w, ValueId x, int64_t dim, int64_t shift) {
+  const int64_t size = w.shape(x).empty() ? 1 : w.shape(x).at(static_cast<std::size_t>(dim));
+  if (size == 0 || shift % size == 0) return x;
+  shift = (shift % size + size) % size;
+  return cat(w, {slice(w, x, dim, size - shift, size), slice(w, x, dim, 0, size - shift)}, dim);
+}
+
 inline ValueId mm(Rewriter& w, ValueId a, ValueId b) {
   return w.emit("aten::mm.default", {{"self", ValueArg{a}}, {"mat2", ValueArg{b}}});
 }

@@ -54,11 +54,7 @@ Ids roll(Rewriter& w, const OpCall& call) {
   if (dims.size() != shifts.size()) return {};
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const int64_t dim = normalise_dim(dims[i], rank_of(w, x), call);
-    const int64_t size = rank_of(w, x) == 0 ? 1 : w.shape(x)[static_cast<std::size_t>(dim)];
-    if (size == 0) continue;
-    const int64_t shift = (shifts[i] % size + size) % size;
-    if (shift == 0) continue;
-    x = cat(w, {slice(w, x, dim, size - shift, size), slice(w, x, dim, 0, size - shift)}, dim);
+    x = rolled(w, x, dim, shifts[i]);
   }
   return {flat ? w.view(x, shape) : x};
 }

@@ -34,6 +34,9 @@ Ids var_mean(Rewriter& w, const OpCall& call) {
   const ValueId spread = variance(w, call);
   return {spread, mean(w, value_of(call, "self"), dims_of(w, call), keeps(call))};
 }
+Ids std_mean(Rewriter& w, const OpCall& call) {
+  return {std_deviation(w, call).at(0), mean(w, value_of(call, "self"), dims_of(w, call), keeps(call))};
+}
 
 Ids all(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
@@ -164,6 +167,8 @@ void register_reductions(DecomposeTable& table) {
     table.add(op, std_deviation);
   for (const char* op : {"aten::var_mean.default", "aten::var_mean.dim", "aten::var_mean.correction"})
     table.add(op, var_mean);
+  for (const char* op : {"aten::std_mean.default", "aten::std_mean.dim", "aten::std_mean.correction"})
+    table.add(op, std_mean);
   table.add("aten::all.default", all);
   table.add("aten::min.default", min);
   table.add("aten::aminmax.default", aminmax);

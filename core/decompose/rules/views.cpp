@@ -126,8 +126,8 @@ Ids repeat_interleave(Rewriter& w, const OpCall& call) {
 }  // namespace
 
 void register_views(DecomposeTable& table) {
-  for (const char* op : {"reshape.default", "_unsafe_view.default", "view_as.default", "flatten.using_ints",
-                         "unflatten.int", "squeeze.default"}) {
+  for (const char* op : {"reshape.default", "_unsafe_view.default", "view_as.default", "reshape_as.default",
+                         "flatten.using_ints", "unflatten.int", "squeeze.default"}) {
     table.add(std::string("aten::") + op, to_view);
   }
   for (const char* op : {"expand_as.default", "broadcast_to.default"})
@@ -145,7 +145,8 @@ void register_views(DecomposeTable& table) {
   table.add("aten::lift_fresh_copy.default", copy);
   table.add("aten::movedim.int", movedim);
   table.add("aten::narrow.default", narrow);
-  for (const char* op : {"split.Tensor", "chunk.default"}) table.add(std::string("aten::") + op, split);
+  for (const char* op : {"split.Tensor", "chunk.default", "unsafe_split.Tensor", "unsafe_chunk.default"})
+    table.add(std::string("aten::") + op, split);
   table.add("aten::unbind.int", unbind);
   table.add("aten::stack.default", stack);
   table.add("aten::tile.default", tile);

@@ -1,6 +1,7 @@
 """Calls of operators and PyTorch's answers as JSON text, for the *_calls.py here and reference/call_text_test.h.
 
-A call is [operator, {argument: value}, [results]]; a tensor is {"t": dtype, "s": shape, "d": values}, a dtype "%f32".
+A call is [operator, {argument: value}, [results]]; a tensor is {"t": dtype, "s": shape, "d": values},
+complex values as real and imaginary part, a dtype "%f32".
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ NAMES = {
     torch.int32: "i32",
     torch.uint8: "u8",
     torch.bool: "bool",
+    torch.complex128: "c128",
 }
 INF, NAN = math.inf, math.nan
 
@@ -30,7 +32,8 @@ def number(value):
 
 def encode(value):
     if isinstance(value, torch.Tensor):
-        data = [number(entry) for entry in value.reshape(-1).tolist()]
+        flat = torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
+        data = [number(entry) for entry in flat.reshape(-1).tolist()]
         return {"t": NAMES[value.dtype], "s": list(value.shape), "d": data}
     if isinstance(value, torch.dtype):
         return "%" + NAMES[value]
