@@ -192,8 +192,9 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
     out.bound[i] = b;
     if (traits.rms) {
       const double rounding = u_out * v;
-      // Below the normal range results lie on a fixed grid.
-      const double grid = v != 0 && std::fabs(v) < format.smallest_normal() ? eta : 0;
+      // Below the normal range results lie on a fixed grid, whatever rounded them to it.
+      const double step = std::max(eta, format.smallest_subnormal());
+      const double grid = v != 0 && std::fabs(v) < format.smallest_normal() ? step : 0;
       out.sigma[i] = std::isfinite(v) ? std::sqrt(x.variance + (rounding * rounding + grid * grid) / 3) : 0;
     }
   }

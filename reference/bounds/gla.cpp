@@ -9,7 +9,8 @@
 //
 // Correct kernels reach about 1/300 to 1/100 of it: gamma counts every one of the 128 and more terms of a sum
 // as if all erred alike. The standard error, which the RMS gate uses, is within a factor of 4 of what they
-// do.
+// do. What a decay errs by is the same for all values of its key: sums over values, and over rows that saw
+// the decay, of operands of one sign err by the sum of these errors and not by the root of their squares.
 //
 // Errors are followed for the magnitudes M = sum |terms| decayed, since any order of additions is legal.
 #include <algorithm>
@@ -73,7 +74,13 @@ class DecayedSum {
 
   double value(std::size_t i) const { return cells_[i].value; }
   double magnitude(std::size_t i) const { return cells_[i].magnitude; }
-  double variance(std::size_t i) const { return cells_[i].variance; }
+  double variance(std::size_t i) const { return cells_[i].variance + cells_[i].shared; }
+  // The part of it that is the cell's own, and the standard error with a sign that it shares with its key's
+  // other cells.
+  double own_variance(std::size_t i) const { return cells_[i].variance; }
+  double shared_error(std::size_t i) const {
+    return std::copysign(std::sqrt(cells_[i].shared), cells_[i].value);
+  }
   double error(std::size_t i) const { return std::max(cells_[i].by_row, cells_[i].by_chunk); }
   // As part of a result of the row whose gate is given.
   double error_read(std::size_t i, const Gate& gate) const {
@@ -97,7 +104,8 @@ class DecayedSum {
           d * c.by_row * (1 + exp_row_) + c.magnitude * (exp_row_ + u_acc_ + given) + exp_absolute_ * before;
       c.by_chunk = d * c.by_chunk + c.magnitude * given;
       const double step = (exp_row_ * exp_row_ + u_acc_ * u_acc_ * (1 + gate.sum * gate.sum)) / 3;
-      c.variance = d * d * c.variance + c.value * c.value * step;
+      c.variance = d * d * c.variance;
+      c.shared = d * d * c.shared + c.value * c.value * step;
     }
   }
 
@@ -133,7 +141,7 @@ class DecayedSum {
   std::vector<Bounded> result() const {
     std::vector<Bounded> out;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      out.push_back({cells_[i].value, error(i), cells_[i].variance});
+      out.push_back({cells_[i].value, error(i), variance(i)});
     }
     return out;
   }
@@ -141,19 +149,33 @@ class DecayedSum {
  private:
   struct Cell {
     double value = 0, magnitude = 0, by_chunk = 0, by_row = 0;
-    double undecayed = 0;  // magnitudes since the chunk's start, as if nothing decayed
-    double variance = 0;
+    double undecayed = 0;             // magnitudes since the chunk's start, as if nothing decayed
+    double variance = 0, shared = 0;  // of the cell's own roundings, and of its decays
   };
   int64_t keys_;
   std::vector<Cell> cells_;
   double chunk_sum_ = 0, product_ = 0, exp_ = 0, exp_row_ = 0, exp_absolute_ = 0, u_acc_ = 0;
 };
 
-// A dot of numbers with a row or column of a DecayedSum, times `scale`.
+// Variance of a sum of errors that are neither independent nor wholly alike: the larger of both.
+class SharedErrors {
+ public:
+  void add(double signed_error) {
+    sum_ = signed_error + sum_;
+    squares_ = signed_error * signed_error + squares_;
+  }
+  double variance() const { return std::max(sum_ * sum_, squares_); }
+
+ private:
+  double sum_ = 0, squares_ = 0;
+};
+
+// A dot of numbers with a row (one key's values) or a column of a DecayedSum, times `scale`.
 class ReadOut {
  public:
+  enum class Over { keys, values };
   // `terms`: how many products one result may add up, in any grouping.
-  ReadOut(int64_t terms, double scale) : scale_(scale) {
+  ReadOut(int64_t terms, double scale, Over over) : scale_(scale), over_(over) {
     const Environment& e = *current_environment;
     factor_ = gamma(terms, e.u_acc) + 3 * e.u;
   }
@@ -163,19 +185,27 @@ class ReadOut {
     value_ = product + value_;
     error_ = (size + x.bound) * sum.error_read(i, gate) + x.bound * sum.magnitude(i) + error_;
     magnitude_ = (size + x.bound) * sum.magnitude(i) + magnitude_;
-    squares_ = x.value * x.value * sum.variance(i) +
+    const bool shares = over_ == Over::values;
+    if (shares) shared_.add(x.value * sum.shared_error(i));
+    squares_ = x.value * x.value * (shares ? sum.own_variance(i) : sum.variance(i)) +
                (product * product * e.u * e.u * 2 + value_ * value_ * e.u_acc * e.u_acc) / 3 + squares_;
   }
   Bounded result() const {
     const Environment& e = *current_environment;
     const double v = scale_ * value_, s = std::fabs(scale_), rounding = e.u * std::fabs(v);
     return {v, s * (error_ + factor_ * magnitude_) + rounding + (v != 0 ? e.eta : 0),
-            scale_ * scale_ * squares_ + rounding * rounding / 3};
+            scale_ * scale_ * (squares_ + shared_.variance()) + rounding * rounding / 3};
+  }
+  // The part of the standard error that comes from decays, with the sign of the result.
+  double shared_error() const {
+    return std::copysign(scale_ * std::sqrt(shared_.variance()), scale_ * value_);
   }
 
  private:
   double scale_ = 1, factor_ = 0;
+  Over over_;
   double value_ = 0, error_ = 0, magnitude_ = 0, squares_ = 0;
+  SharedErrors shared_;
 };
 
 void write_row(const GlaHead<Bounded>& head, int64_t t, const Gate* gates, DecayedSum& state) {
@@ -201,14 +231,18 @@ struct StateProduct {
 };
 StateProduct product_of(const DecayedSum& a, const DecayedSum& b, int64_t k, int64_t keys, int64_t values) {
   StateProduct p;
+  SharedErrors of_a, of_b;
   for (int64_t v = 0; v < values; ++v) {
     const std::size_t i = at(v * keys + k);
     const double x = a.value(i), y = b.value(i), ex = a.error(i), ey = b.error(i);
     p.value = x * y + p.value;
     p.magnitude = a.magnitude(i) * b.magnitude(i) + p.magnitude;
     p.error = std::fabs(x) * ey + std::fabs(y) * ex + ex * ey + p.error;
-    p.squares = x * x * b.variance(i) + y * y * a.variance(i) + p.squares;
+    p.squares = x * x * b.own_variance(i) + y * y * a.own_variance(i) + p.squares;
+    of_a.add(y * a.shared_error(i));
+    of_b.add(x * b.shared_error(i));
   }
+  p.squares += of_a.variance() + of_b.variance();
   return p;
 }
 
@@ -224,7 +258,8 @@ class GateGradient {
     value_ = at_end.value;
     squares_ = at_end.squares;
   }
-  void add(const Bounded& q, const Bounded& dq, const Bounded& k, const Bounded& dk) {
+  void add(const Bounded& q, const Bounded& dq, double shared_q, const Bounded& k, const Bounded& dk,
+           double shared_k) {
     const Environment& e = *current_environment;
     ++rows_;
     const double a = q.value * dq.value, b = k.value * dk.value;
@@ -234,7 +269,10 @@ class GateGradient {
     // Twice for k: kernels also form rowsum(S dS) from the k dk of the chunk.
     error_ = (std::fabs(q.value) + q.bound) * dq.bound + 2 * (std::fabs(k.value) + k.bound) * dk.bound +
              q.bound * std::fabs(dq.value) + 2 * k.bound * std::fabs(dk.value) + error_;
-    squares_ = q.value * q.value * dq.variance + k.value * k.value * dk.variance +
+    of_q_.add(q.value * shared_q);
+    of_k_.add(k.value * shared_k);
+    squares_ = q.value * q.value * std::max(dq.variance - shared_q * shared_q, 0.0) +
+               k.value * k.value * std::max(dk.variance - shared_k * shared_k, 0.0) +
                ((a * a + b * b) + value_ * value_) * e.u_acc * e.u_acc / 3 + squares_;
   }
   Bounded result(const StateProduct& direct, const Gate& gate) const {
@@ -243,12 +281,14 @@ class GateGradient {
     const double exp = e.allowance(Function::exp).relative;
     const double directly =
         gate.decay * (direct.error + (of_values_ + exp + std::expm1(gate.input)) * direct.magnitude);
-    return {gate.decay * direct.value, std::max(by_sums, directly), squares_};
+    return {gate.decay * direct.value, std::max(by_sums, directly),
+            squares_ + of_q_.variance() + of_k_.variance()};
   }
 
  private:
   int64_t rows_ = 0;
   double of_values_ = 0, value_ = 0, error_ = 0, magnitude_ = 0, squares_ = 0;
+  SharedErrors of_q_, of_k_;
 };
 
 }  // namespace
@@ -262,7 +302,7 @@ std::vector<Bounded> gla_forward(const GlaHead<Bounded>& head, std::vector<Bound
     sum.decay(row);
     write_row(head, t, row, sum);
     for (int64_t v = 0; v < head.value; ++v) {
-      ReadOut read(terms(head, head.key), head.scale);
+      ReadOut read(terms(head, head.key), head.scale, ReadOut::Over::keys);
       for (int64_t k = 0; k < head.key; ++k) {
         read.add(head.q[at(t * head.key + k)], sum, at(v * head.key + k), row[k]);
       }
@@ -323,7 +363,7 @@ GlaHeadGradients<Bounded> gla_backward(const GlaHead<Bounded>& head, std::vector
         // scale may be multiplied to either operand, or to the sum: one rounding more.
         const double x = head.scale * of_output[i].value;
         const Bounded scaled(x, std::fabs(head.scale) * of_output[i].bound + u * std::fabs(x), 0);
-        ReadOut to_v(terms(head, keys), 1);
+        ReadOut to_v(terms(head, keys), 1, ReadOut::Over::keys);
         for (int64_t j = 0; j < keys; ++j) {
           const std::size_t cell = at(i * keys + j);
           grad.write(cell, scaled, q[j], row[j]);
@@ -334,7 +374,8 @@ GlaHeadGradients<Bounded> gla_backward(const GlaHead<Bounded>& head, std::vector
       const DecayedSum& after = within[at(t - start + 1)];
       for (int64_t j = 0; j < keys; ++j) {
         const std::size_t to = at(t * keys + j);
-        ReadOut to_q(terms(head, values), head.scale), to_k(terms(head, values), 1);
+        ReadOut to_q(terms(head, values), head.scale, ReadOut::Over::values),
+            to_k(terms(head, values), 1, ReadOut::Over::values);
         for (int64_t i = 0; i < values; ++i) {
           const std::size_t cell = at(i * keys + j);
           to_q.add(of_output[i], after, cell, row[j]);
@@ -342,7 +383,7 @@ GlaHeadGradients<Bounded> gla_backward(const GlaHead<Bounded>& head, std::vector
         }
         out.q[to] = to_q.result();
         out.k[to] = to_k.result();
-        gate_gradients[at(j)].add(q[j], out.q[to], k[j], out.k[to]);
+        gate_gradients[at(j)].add(q[j], out.q[to], to_q.shared_error(), k[j], out.k[to], to_k.shared_error());
         out.g[to] =
             gate_gradients[at(j)].result(product_of(grad, within[at(t - start)], j, keys, values), row[j]);
       }
