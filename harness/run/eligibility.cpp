@@ -5,6 +5,16 @@
 #include "core/opset/required.h"
 
 namespace assay {
+namespace {
+
+// trn1 and trn2 do not have f8_e4m3fn (the Neuron compiler's EVRF051), trn3 does.
+bool lacks_a_float8_of(const Case& c, const BackendSpec& backend) {
+  return backend.is_ours && !backend.is_reference && backend.target != "trn3" && c.graph != nullptr &&
+         std::any_of(c.graph->values.begin(), c.graph->values.end(),
+                     [](const Value& value) { return value.dtype == DType::f8e4m3fn; });
+}
+
+}  // namespace
 
 std::optional<std::string> ineligible(const Case& c, const Record& record, const BackendSpec& backend) {
   if (record.status != Status::unsupported || !c.file.empty() || c.load_weights || !c.golden.empty()) {
@@ -12,7 +22,8 @@ std::optional<std::string> ineligible(const Case& c, const Record& record, const
   }
   const auto lacking = [&](const std::string& reason) {
     return reason == "float64" || reason == "complex" || reason == "dynamic_shape" ||
-           ((reason == "dtype" || reason == "argument") && !backend.is_ours);
+           ((reason == "dtype" || reason == "argument") && !backend.is_ours) ||
+           (reason == "dtype" && lacks_a_float8_of(c, backend));
   };
   if (lacking(record.reason)) return record.reason;
   if (record.reason != "nothing_ran_on_device" || record.fallbacks.empty()) return std::nullopt;

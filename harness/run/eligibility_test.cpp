@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace assay {
 namespace {
 
@@ -53,6 +55,23 @@ TEST(Ineligible, OperatorsThatADeviceNeedNotHave) {
       ineligible(Case(), unsupported("nothing_ran_on_device", {"shape"}, "aten::kthvalue.default"), kOurs));
   // Nobody ran it: the user forbade the host, or the host cannot.
   EXPECT_FALSE(ineligible(Case(), unsupported("operator", {}, "aten::kthvalue.default"), kOurs));
+}
+
+TEST(Ineligible, FloatsOf8BitsThatAGenerationDoesNotHave) {
+  const auto graph = std::make_shared<Graph>();
+  graph->values.emplace_back().dtype = DType::f8e4m3fn;
+  Case c;
+  c.graph = graph;
+  const Record record = unsupported("nothing_ran_on_device", {"dtype"}, "aten::_to_copy.default");
+  BackendSpec backend = kOurs;
+  for (const char* target : {"", "trn1", "trn2"}) {
+    backend.target = target;
+    EXPECT_EQ(ineligible(c, record, backend), "dtype") << target;
+  }
+  backend.target = "trn3";
+  EXPECT_FALSE(ineligible(c, record, backend));
+  graph->values[0].dtype = DType::f8e5m2;
+  EXPECT_FALSE(ineligible(c, record, kOurs));
 }
 
 TEST(Ineligible, ModelsAndUsersFilesAreNever) {
