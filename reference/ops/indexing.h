@@ -367,8 +367,9 @@ std::vector<Array<T>> masked_scatter(const OpCall& call, const Inputs<T>& in) {
                       if (mask.integer[at(offset[0] + j * step[0])] == 0) continue;
                       if (next >= source.count()) {
                         throw Error(ErrorCode::invalid_argument,
-                                    call.op() + ": more true elements in the mask than " +
-                                        std::to_string(source.count()) + " in source");
+                                    call.op() + ": the mask takes an element with index " +
+                                        std::to_string(next) + " of source, which has " +
+                                        std::to_string(source.count()));
                       }
                       copy_run(source, next++, out, first + j, 1);
                     }

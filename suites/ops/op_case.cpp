@@ -173,6 +173,9 @@ Case OpCase::build_as_ruled() const {
     c.checks = {};
     c.checks.negative = true;
     c.checks.expect_error = sentence.starts_with(prefix) ? sentence.substr(prefix.size()) : sentence;
+    // Backends see what writes in place as its functional form, whose schema they quote.
+    const auto schema = c.checks.expect_error.find("; the schema is ");
+    if (schema != std::string::npos) c.checks.expect_error.resize(schema);
     add_refused_node(c, builder, std::move(arguments));
     return c;
   }
