@@ -107,7 +107,8 @@ TEST_F(Documentation, HelpNamesEveryOption) {
                                      "--shard",           "--jobs",   "--timeout",  "--compile-timeout",
                                      "--memory",          "--seed",   "--resume",   "--no-fallback",
                                      "--fullgraph",       "--option", "--contract", "--ranks",
-                                     "--compile-repeats", "--cache",  "--nodes",    "--quiet"};
+                                     "--compile-repeats", "--cache",  "--nodes",    "--quiet",
+                                     "--waivers"};
   std::map<std::string, std::vector<std::string>> options{
       {"run", run},
       {"check", run},

@@ -41,6 +41,8 @@ int execute(const RunOptions& options, std::vector<Case> cases) {
   } else {
     std::fprintf(stderr, "assay: %s\n", summary.write_error.c_str());
   }
+  for (const std::string& sentence : summary.waivers_out_of_date)
+    std::fprintf(stderr, "assay: %s\n", sentence.c_str());
   if (summary.interrupted) {
     std::fprintf(stderr, "assay: interrupted; go on with --out %s --resume\n", summary.out.c_str());
   }

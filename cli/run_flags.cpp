@@ -74,6 +74,8 @@ std::shared_ptr<RunFlags> add_run_flags(CLI::App& command) {
   command.add_flag("--fullgraph", o.fullgraph, "compile mode: no graph breaks");
   command.add_option("--option", flags->backend_options, "KEY=VALUE,... for the backend");
   command.add_option("--contract", o.contract_file, "JSON file that overrides the backend's Contract");
+  command.add_option("--waivers", o.waivers_file,
+                     "JSON file of known failures, which count as passed (ci/waivers.json)");
   command.add_option("--ranks", o.ranks, "ranks of distributed cases")->check(CLI::Range(1, 4096));
   command.add_option("--compile-repeats", o.compile_repeats, "compile again this many times")
       ->check(CLI::Range(0, 1000));

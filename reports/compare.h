@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/record/waivers.h"
 #include "reports/run_folder.h"
-#include "reports/waivers.h"
 
 namespace assay::reports {
 

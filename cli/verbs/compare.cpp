@@ -7,8 +7,8 @@
 
 #include "cli/files.h"
 #include "cli/verb.h"
+#include "harness/record/waivers.h"
 #include "reports/run_folder.h"
-#include "reports/waivers.h"
 
 namespace assay::cli {
 namespace {
@@ -18,11 +18,10 @@ struct CompareFlags {
 };
 
 int compare(const CompareFlags& flags) {
-  const auto waivers =
-      flags.waivers.empty() ? std::vector<reports::Waiver>{} : reports::read_waivers(flags.waivers);
+  const auto waivers = flags.waivers.empty() ? std::vector<Waiver>{} : read_waivers(flags.waivers);
   const reports::RunFolder base = reports::load_run_folder(flags.base);
   const reports::RunFolder current = reports::load_run_folder(flags.current);
-  const auto comparison = reports::compare_runs(base, current, waivers, reports::today_utc());
+  const auto comparison = reports::compare_runs(base, current, waivers, today_utc());
   if (!flags.html.empty()) write_file(flags.html, reports::comparison_html(comparison));
   if (!flags.junit.empty()) write_file(flags.junit, reports::comparison_junit(comparison));
   std::fputs(reports::comparison_text(comparison).c_str(), stdout);

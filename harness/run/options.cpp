@@ -128,6 +128,7 @@ std::string command_json(const RunOptions& options) {
       {"fullgraph", options.fullgraph},
       {"options", options.options},
       {"contract", options.contract_file},
+      {"waivers", options.waivers_file},
       {"ranks", options.ranks},
       {"compile_repeats", options.compile_repeats},
       {"all_nodes", options.all_nodes},

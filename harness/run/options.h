@@ -33,6 +33,7 @@ struct RunOptions {
   bool fullgraph = false;
   std::map<std::string, std::string> options;  // to the backend
   std::string contract_file;
+  std::string waivers_file;  // known failures, "" if none
   int ranks = 1;
   int compile_repeats = 0;
   std::string cache_dir;  // "": $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay, ~/.cache/assay

@@ -17,6 +17,7 @@
 #include "harness/plan/plan.h"
 #include "harness/record/results.h"
 #include "harness/run/case_runner.h"
+#include "harness/run/known_failures.h"
 #include "harness/run/run_json.h"
 
 namespace assay {
@@ -63,6 +64,10 @@ class Run {
     run_missing(true, first);
 
     summary_.interrupted = stop_requested();
+    // Other seeds draw other inputs: what fails with seed 0 need not fail with them.
+    const bool whole =
+        options_.filter.empty() && options_.shards == 1 && options_.seed == 0 && !summary_.interrupted;
+    summary_.waivers_out_of_date = known_.out_of_date(whole);
     try {
       if (!summary_.write_failed) folder.sync();
       circumstances_.end = utc_now();
@@ -89,6 +94,10 @@ class Run {
     circumstances_.loosened = looser_than_floor(
         circumstances_.contract, read_file(find_data("abi/contract_floor.json")), &options_.options);
     runner.set_contract(circumstances_.contract);
+    if (!options_.waivers_file.empty()) {
+      known_ =
+          KnownFailures(read_waivers(options_.waivers_file), circumstances_.backend.version, today_utc());
+    }
   }
 
   void resume() {
@@ -114,6 +123,7 @@ class Run {
                                                            folder_->path(), record.id, record.mode));
       }
       count(record);
+      known_.count(record);
     }
   }
 
@@ -149,7 +159,7 @@ class Run {
         if (i >= work.size()) return;
         auto outcome = runner.run(*work[i]);
         if (!outcome) return;  // stopped
-        finish(*outcome);
+        finish(std::move(*outcome));
       }
     };
     std::size_t jobs = options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs)
@@ -180,8 +190,12 @@ class Run {
     finish({std::move(record), {}, {}, {}});
   }
 
-  void finish(const CaseOutcome& outcome) {
-    const Record& record = outcome.record;
+  void finish(CaseOutcome outcome) {
+    Record& record = outcome.record;
+    {
+      const std::lock_guard lock(mutex_);
+      known_.apply(record);
+    }
     try {
       if (is_failure(record.status)) save(outcome);
       folder_->append(record, outcome.nodes);
@@ -244,6 +258,7 @@ class Run {
   const ProgressCallback& progress_;
   std::optional<BackendMissing> missing_;
   RunCircumstances circumstances_;
+  KnownFailures known_;  // under mutex_ while threads run
   RunFolder* folder_ = nullptr;
   std::map<Key, Record> done_;
   std::mutex mutex_;
@@ -259,7 +274,7 @@ std::string RunSummary::last_line() const {
 
 int RunSummary::exit_status() const {
   if (infrastructure_error || write_failed || interrupted) return 4;
-  if (failed > 0) return 1;
+  if (failed > 0 || !waivers_out_of_date.empty()) return 1;
   return passed == 0 ? 3 : 0;
 }
 

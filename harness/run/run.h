@@ -25,7 +25,8 @@ struct RunSummary {
   bool infrastructure_error = false;
   bool write_failed = false;  // results could no longer be written; what was recorded is kept
   std::string write_error;
-  bool interrupted = false;  // request_stop() was called
+  bool interrupted = false;                      // request_stop() was called
+  std::vector<std::string> waivers_out_of_date;  // a sentence each
   std::string out;
 
   std::string last_line() const;  // "N passed, N failed, N skipped"

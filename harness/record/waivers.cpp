@@ -1,4 +1,4 @@
-#include "reports/waivers.h"
+#include "harness/record/waivers.h"
 
 #include <chrono>
 #include <cstdio>
@@ -10,7 +10,7 @@
 #include "core/graph/json.h"
 #include "core/io/file.h"
 
-namespace assay::reports {
+namespace assay {
 namespace {
 
 using nlohmann::json;
@@ -34,10 +34,11 @@ bool is_date(const std::string& text) {
 Waiver read_one(const json& entry, const std::string& place) {
   if (!entry.is_object()) throw Error(ErrorCode::malformed_file, place + ": expected an object");
   Waiver waiver;
-  waiver.version = "*";
+  waiver.version = waiver.status = "*";
   const std::vector<std::pair<const char*, std::string*>> members{
-      {"case", &waiver.cases},  {"backend", &waiver.backend}, {"version", &waiver.version},
-      {"owner", &waiver.owner}, {"bug", &waiver.bug},         {"expires", &waiver.expires}};
+      {"case", &waiver.cases},     {"backend", &waiver.backend}, {"version", &waiver.version},
+      {"status", &waiver.status},  {"owner", &waiver.owner},     {"bug", &waiver.bug},
+      {"expires", &waiver.expires}};
   for (const auto& [key, value] : entry.items()) {
     bool known = false;
     for (const auto& [name, target] : members) {
@@ -48,9 +49,9 @@ Waiver read_one(const json& entry, const std::string& place) {
       known = true;
     }
     if (!known) {
-      throw Error(
-          ErrorCode::malformed_file,
-          place + ": unknown member '" + key + "'; a waiver has case, backend, version, owner, bug, expires");
+      throw Error(ErrorCode::malformed_file,
+                  place + ": unknown member '" + key +
+                      "'; a waiver has case, backend, version, status, owner, bug, expires");
     }
   }
   for (const auto& [name, target] : members) {
@@ -82,9 +83,15 @@ std::vector<Waiver> parse_waivers(std::string_view text, const std::string& orig
 std::vector<Waiver> read_waivers(const std::string& path) { return parse_waivers(read_file(path), path); }
 
 bool covers(const Waiver& waiver, const Record& record, const std::string& backend_version) {
+  return covers_case(waiver, record, backend_version) && glob_match(waiver.status, name_of(record.status));
+}
+
+bool covers_case(const Waiver& waiver, const Record& record, const std::string& backend_version) {
   return glob_match(waiver.cases, record.id) && glob_match(waiver.backend, record.backend) &&
          glob_match(waiver.version, backend_version);
 }
+
+bool names_one_case(const Waiver& waiver) { return waiver.cases.find_first_of("*?") == std::string::npos; }
 
 bool is_expired(const Waiver& waiver, const std::string& today) { return waiver.expires < today; }
 
@@ -97,4 +104,4 @@ std::string today_utc() {
   return text;
 }
 
-}  // namespace assay::reports
+}  // namespace assay

@@ -1,10 +1,10 @@
-#include "reports/waivers.h"
+#include "harness/record/waivers.h"
 
 #include <gmock/gmock.h>
 
 #include "core/error.h"
 
-namespace assay::reports {
+namespace assay {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(Waivers, MalformedFiles) {
 }
 
 }  // namespace
-}  // namespace assay::reports
+}  // namespace assay
