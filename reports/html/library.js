@@ -100,10 +100,11 @@ function unpack(packed) {
 const reproOf = (t, i) => t.repro_after[i] === null ? t.repro_before[i] : t.repro_before[i] + t.id[i] + t.repro_after[i];
 const upTo = n => Array.from({length: n}, (_, i) => i);
 
-// Counts by outcome, never merged: a stacked bar. parts: [[class, count, title]].
-function stack(parts, whole) {
+// Counts by outcome, never merged: a stacked bar. parts: [[class, count, title]]. least: pixels that the smallest
+// part has, so that one failure of thousands is seen.
+function stack(parts, whole, least = 3) {
   const total = whole || sum(parts, p => p[1]);
   return el("div", {class: "bar", role: "img", "aria-label": parts.map(p => `${p[1]} ${p[2]}`).join(", ")},
     parts.filter(p => p[1] > 0).map(p => el("i", {class: "fill-" + p[0], title: `${short(p[1])} ${p[2]}`,
-      style: `flex-grow:${p[1]};min-width:${p[1] / total < 0.004 ? 3 : 0}px`})));
+      style: `flex-grow:${p[1]};min-width:${p[1] / total < 0.004 ? least : 0}px`})));
 }

@@ -21,7 +21,7 @@ function ledgerOf(run, rows) {
   }
   return out;
 }
-const phaseStack = l => stack(PHASES.map(([key, name]) => ["phase-" + key, l[key], `s ${name}`]));
+const phaseStack = l => stack(PHASES.map(([key, name]) => ["phase-" + key, l[key], `s ${name}`]), 0, 0);
 
 function timeLedger(run, explorer) {
   const total = ledgerOf(run, run.rows);
