@@ -9,6 +9,7 @@
 #include "suites/muon/muon_suite.h"
 #include "suites/ops/ops_suite.h"
 #include "suites/selftest/selftest_suite.h"
+#include "suites/witness/witness_suite.h"
 
 namespace assay::cli {
 
@@ -19,6 +20,7 @@ const std::vector<std::unique_ptr<Suite>>& all_suites() {
     made.push_back(suites::make_attention_suite());
     made.push_back(suites::make_gla_suite());
     made.push_back(suites::make_muon_suite());
+    made.push_back(suites::make_witness_suite());
     std::vector<const Suite*> sources;
     for (const auto& suite : made) sources.push_back(suite.get());
     std::vector<suites::Defect> defects;

@@ -6,6 +6,7 @@
 
 #include "core/decompose/decompose.h"
 #include "core/error.h"
+#include "core/io/expected.h"
 #include "core/io/input_ranges.h"
 #include "core/io/model.h"
 #include "core/io/safetensors.h"
@@ -94,51 +95,6 @@ void check_inputs(const Graph& graph, const TensorFile& file, const std::string&
   }
 }
 
-// Names that an expected file may use (INTERFACE §4), with the value each is about.
-std::map<std::string, ValueId> expected_names(const Graph& graph) {
-  std::map<std::string, ValueId> names;
-  int number = 0;
-  for (const GraphOutput& output : graph.outputs) {
-    switch (output.kind) {
-      case OutputKind::user:
-        names[std::to_string(number++)] = output.value;
-        break;
-      case OutputKind::buffer_mutation:
-        names["buffer:" + output.target] = output.value;
-        break;
-      case OutputKind::user_input_mutation:
-        names["input:" + output.target] = output.value;
-        break;
-    }
-  }
-  return names;
-}
-
-void check_expected(const Graph& graph, const TensorFile& file, const std::string& path) {
-  const auto names = expected_names(graph);
-  for (const auto& [name, tensor] : file.tensors) {
-    const auto found = names.find(name);
-    if (found == names.end() || found->second < 0) {
-      std::vector<std::string> known;
-      for (const auto& [known_name, id] : names) {
-        if (id >= 0) known.push_back(known_name);
-      }
-      throw Error(
-          ErrorCode::malformed_file,
-          path + ": tensor '" + name + "' is no output of the graph; expected names are " + listing(known));
-    }
-    const Value& value = graph.values.at(static_cast<std::size_t>(found->second));
-    Shape want = value.shape;
-    if (is_complex(value.dtype) && !is_complex(tensor.dtype())) want.push_back(2);
-    if (tensor.shape() != want || is_integral(tensor.dtype()) != is_integral(value.dtype)) {
-      throw Error(ErrorCode::malformed_file, path + ": tensor '" + name + "' is " +
-                                                 std::string(name_of(tensor.dtype())) +
-                                                 to_string(tensor.shape()) + "; the graph's output is " +
-                                                 std::string(name_of(value.dtype)) + to_string(want));
-    }
-  }
-}
-
 bool has_symbolic_inputs(const Graph& graph) {
   return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& input) {
     if (input.kind != InputKind::user || input.value < 0) return false;
@@ -222,7 +178,7 @@ Case read_model_file(const std::string& path, const std::optional<std::string>& 
   // Large weights stay on disk until the case is run.
   c.load_weights = [path] { return read_model(path).weights; };
   if (expected_path) {
-    check_expected(*c.graph, read_safetensors(*expected_path), *expected_path);
+    check_expected(*c.graph, read_safetensors(*expected_path).tensors, *expected_path);
     c.expected_source = "expected_file";
     c.load_expected = [file = *expected_path] { return read_safetensors(file).tensors; };
   }

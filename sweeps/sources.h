@@ -1,5 +1,5 @@
-// Where model cases come from: a catalogue, a folder of `.pt2` files, one `.pt2` file. A sweep only makes
-// cases.
+// Where model cases come from: a catalogue, a folder of `.pt2` files, one `.pt2` file, a pack. A sweep only
+// makes cases.
 #pragma once
 
 #include <optional>
@@ -28,5 +28,12 @@ Case read_model_file(const std::string& path, const std::optional<std::string>& 
 // Every NAME.pt2 below the folder, sorted; id: relative path without suffix. Malformed files become cases
 // with `graph_error`. Throws Error{io} if the folder cannot be read.
 std::vector<Case> read_model_folder(const std::string& folder);
+
+// A pack (core/io/pack.h) by its name: NAME.jsonl.zst.
+bool is_pack(const std::string& path);
+
+// Every model of a pack, judged by the outputs stored in it; id: the pack's. Models that cannot be read
+// become cases with `graph_error`. Throws Error if the pack itself cannot be.
+std::vector<Case> read_pack_file(const std::string& path);
 
 }  // namespace assay::sweeps

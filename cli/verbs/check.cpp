@@ -27,7 +27,7 @@ std::vector<Case> cases_of(const CheckFlags& flags) {
   std::vector<Case> cases;
   const bool companions = !flags.inputs.empty() || !flags.expect.empty();
   for (const std::string& path : flags.paths) {
-    require_input(path, "a .pt2 file or a folder of them");
+    require_input(path, "a .pt2 file, a folder of them or a pack (.jsonl.zst)");
     if (std::filesystem::is_directory(path)) {
       if (companions) {
         throw Error(ErrorCode::invalid_argument,
@@ -36,6 +36,12 @@ std::vector<Case> cases_of(const CheckFlags& flags) {
                         "NAME.pt2)");
       }
       for (Case& c : sweeps::read_model_folder(path)) cases.push_back(std::move(c));
+    } else if (sweeps::is_pack(path)) {
+      if (companions) {
+        throw Error(ErrorCode::invalid_argument, "--inputs and --expect go with a single model; " + path +
+                                                     " is a pack, which holds its own");
+      }
+      for (Case& c : sweeps::read_pack_file(path)) cases.push_back(std::move(c));
     } else {
       if (companions && flags.paths.size() > 1) {
         throw Error(ErrorCode::invalid_argument,
@@ -50,11 +56,11 @@ std::vector<Case> cases_of(const CheckFlags& flags) {
 }  // namespace
 
 void register_check(VerbTable& table) {
-  table.add({"check", "judge .pt2 files, or folders of them, on a backend",
+  table.add({"check", "judge .pt2 files, folders of them or packs on a backend",
              [](CLI::App& command) -> std::function<int()> {
                auto flags = add_run_flags(command);
                auto check = std::make_shared<CheckFlags>();
-               command.add_option("PATH", check->paths, ".pt2 file or folder")->required();
+               command.add_option("PATH", check->paths, ".pt2 file, folder or pack (.jsonl.zst)")->required();
                command.add_option("--inputs", check->inputs, "safetensors keyed by the graph's input names");
                command.add_option("--expect", check->expect,
                                   "safetensors keyed 0, 1, ..., buffer:NAME, input:NAME");

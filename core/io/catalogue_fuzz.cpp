@@ -1,5 +1,5 @@
-// libFuzzer: any bytes end in a Model or an Error, as a zstd frame (first byte even) or as the text inside
-// one (odd), since mutations rarely leave a frame intact.
+// libFuzzer: any bytes end in a Model, a pack of Models or an Error, as a zstd frame (first byte even) or as
+// the text inside one (odd), since mutations rarely leave a frame intact.
 #include <zstd.h>
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/io/model.h"
+#include "core/io/pack.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace assay;
@@ -17,6 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     std::string frame(ZSTD_compressBound(bytes.size()), '\0');
     frame.resize(ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), 1));
     bytes = std::move(frame);
+  }
+  try {
+    read_pack(bytes, "fuzz.jsonl.zst", [](const PackedModel&) {});
+  } catch (const Error&) {
   }
   try {
     const Model model = parse_catalogue(bytes, "fuzz.json.zst");

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <variant>
+
 #include "core/error.h"
 #include "core/philox.h"
 
@@ -40,6 +43,11 @@ void set_graph_error(Case& c, const Error& error) {
   } else {
     c.graph_error_reason = "malformed";
   }
+}
+
+bool has_drawn_inputs(const Case& c) {
+  return std::any_of(c.inputs.begin(), c.inputs.end(),
+                     [](const auto& input) { return !std::holds_alternative<Tensor>(input.second.source); });
 }
 
 uint64_t draw_seed(const Case& c, uint64_t seed) {

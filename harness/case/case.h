@@ -46,8 +46,9 @@ struct Case {
   // Expected outputs keyed as INTERFACE §4 says ("0", "buffer:NAME", "input:NAME"); empty: judged by the
   // reference.
   std::function<std::map<std::string, Tensor>()> load_expected;
-  std::string expected_source;  // "expected_file" or "golden:FILE"
-  std::string golden;           // golden file of a catalogue model (seed 0), "" if none
+  // "expected_file" or "golden:FILE"; what a golden file holds is for the inputs of seed 0.
+  std::string expected_source;
+  std::string golden;  // golden file of a catalogue model (seed 0), "" if none
 
   Checks checks;
   std::string mutant;  // defect that the worker plants, "" for none
@@ -86,6 +87,9 @@ void set_graph_error(Case& c, const Error& error);
 // included, contiguous. Throws Error naming case and input if one is missing or is not what the graph
 // declares.
 std::vector<Tensor> materialise_inputs(const Case& c, uint64_t seed);
+
+// Some user input depends on the run's seed.
+bool has_drawn_inputs(const Case& c);
 
 // The seed that the case's inputs are drawn with: the run's own for models (weights, a golden or a file), so
 // that seed 0 reproduces golden files; for cases of a suite a hash of id and run's seed.

@@ -35,11 +35,6 @@ std::string text_of(const TensorRecipe& recipe) {
   return text + fmt::format("t{:016x}", fnv1a64(bytes));
 }
 
-bool has_draws(const Case& c) {
-  return std::any_of(c.inputs.begin(), c.inputs.end(),
-                     [](const auto& input) { return !std::holds_alternative<Tensor>(input.second.source); });
-}
-
 std::string inputs_text(const Case& c) {
   std::string text;
   for (const auto& [name, recipe] : c.inputs) text += "\n" + name + "=" + text_of(recipe);
@@ -50,7 +45,7 @@ bool may_have_duplicates(const Case& c, uint64_t seed) {
   if (!c.graph || c.load_expected || !c.trials.empty()) return false;
   if (has_weights(*c.graph) && c.weights_key.empty()) return false;
   // Draws that depend on the id are nobody else's.
-  return !has_draws(c) || draw_seed(c, seed) == seed;
+  return !has_drawn_inputs(c) || draw_seed(c, seed) == seed;
 }
 
 // Differs where duplicate_key does, mostly, and costs a hundredth of it.
@@ -97,7 +92,7 @@ class Duplicates {
 std::string duplicate_key(const Case& c, uint64_t seed) {
   if (!may_have_duplicates(c, seed)) return "";
   std::string key = graph_to_json(*c.graph) + inputs_text(c);
-  if (has_draws(c)) key += fmt::format("\nseed {}", draw_seed(c, seed));
+  if (has_drawn_inputs(c)) key += fmt::format("\nseed {}", draw_seed(c, seed));
   key += fmt::format("\n{} {} {} {} {} {} {} {} {} {} {}", c.weights_key, c.golden, c.mutant, c.world_size,
                      c.steps, c.checks.suite_drawn, c.checks.exact_probe, c.checks.nan_policy,
                      c.checks.negative, c.checks.expect_error, c.carry.size());

@@ -23,6 +23,10 @@ WIDER = {
 }
 
 
+OWN_DTYPE = {torch.ops.aten.nextafter.default}
+"""Operators about the bits of a dtype: computed in the graph's own, whatever the precision of the rest."""
+
+
 def widen(value: Any) -> Any:
     """Tensors and dtypes in fp64; anything else unchanged."""
     if isinstance(value, torch.Tensor):
@@ -50,6 +54,10 @@ class Interpreter(torch.fx.Interpreter):
         self.widened = widened
 
     def run_node(self, n: torch.fx.Node) -> Any:
+        if self.widened and n.target in OWN_DTYPE:
+            own = n.meta["val"].dtype
+            args = self.map_nodes_to_values(n.args, n)
+            return widen(n.target(*(value.to(own) if isinstance(value, torch.Tensor) else value for value in args)))
         result = super().run_node(n)
         if not self.widened or n.op != "call_function":
             return result

@@ -1,15 +1,15 @@
 """PyTorch's OpInfo samples as cases with fp64 expected values.
 
-    python3 -m sweeps.export.opinfo --pack suites/witness/data/opinfo.jsonl.zst     the compact set that is committed
-    python3 -m sweeps.export.opinfo --folder DIR [--cap ELEMENTS] [--filter GLOB]   every sample, for `assay check DIR`
+    python3 -m sweeps.export.opinfo --pack suites/witness/data/opinfo.jsonl.zst   the compact set that is committed
+    python3 -m sweeps.export.opinfo --pack FILE.jsonl.zst --cap ELEMENTS          every sample up to that size
+    python3 -m sweeps.export.opinfo --folder DIR [--cap ELEMENTS]                 the same as .pt2 files
 
-Each sample becomes a program of its operator alone, exported and decomposed
-to Core ATen as a model would be, with the sample's tensors as inputs and the
-graph's fp64 values (interpreter.py) as expected outputs. `--cap` leaves out
-samples whose tensors hold more elements. Left out, and counted by reason:
-entries without float32 on CPU, sparse and linear-algebra entries, random
-ones, those that do not export (data-dependent shapes), and samples without a
-tensor. Needs the package `expecttest`, which PyTorch's own tests need.
+`assay check FILE.jsonl.zst` and `assay check DIR` judge them. Each sample becomes a program of its operator alone,
+exported and decomposed to Core ATen as a model would be (`--raw`: exported only), with the sample's tensors as inputs
+and the graph's fp64 values (interpreter.py) as expected outputs. Left out, and counted by reason: entries without
+float32 on CPU, sparse and linear-algebra entries, random ones, those that do not export (data-dependent shapes),
+samples without a tensor, of dtypes or with operators that are not Assay's, and undefined ones. Each entry is exported
+in a process of its own, since PyTorch crashes now and then. Needs the package `expecttest`, as PyTorch's tests do.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from __future__ import annotations
 import argparse
 import collections
 import fnmatch
+import functools
 import json
 import logging
+import math
+import multiprocessing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import torch
 import zstandard
 from torch.testing._internal.common_methods_invocations import op_db
@@ -44,12 +48,30 @@ PACK_ELEMENTS = 128
 """Largest number of elements, inputs and outputs together, of a sample in the committed set."""
 PACK_LARGEST = 2048
 """The same for the one sample of an entry that has none so small."""
+FOLDER_CAP = 1 << 16
+UNLIMITED = 1 << 30
 RANDOM = (
     "rand", "normal", "bernoulli", "multinomial", "dropout", "uniform", "cauchy", "exponential", "geometric",
     "log_normal", "empty", "rrelu", "fractional_max_pool", "lowrank",
 )
 """Parts of the names of entries whose values are drawn or undefined."""
-ALGEBRA = ("linalg", "sparse", "cholesky", "svd", "qr", "geqrf", "ormqr", "lu", "triangular_solve", "logdet", "pinverse")
+ALGEBRA = (
+    "linalg", "sparse", "cholesky", "svd", "qr", "geqrf", "ormqr", "lu", "triangular_solve", "logdet", "pinverse",
+    "matrix_exp", "nuc",
+)
+BY_SERIES = {
+    "special.airy_ai": mpmath.airyai,
+    "special.bessel_j0": functools.partial(mpmath.besselj, 0),
+    "special.bessel_j1": functools.partial(mpmath.besselj, 1),
+    "special.bessel_y0": functools.partial(mpmath.bessely, 0),
+    "special.bessel_y1": functools.partial(mpmath.bessely, 1),
+}
+"""Entries whose fp64 values are known to be wrong (docs/disagreements.md, bessel-precision): mpmath's are taken."""
+DTYPES = {
+    torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+    torch.uint8, torch.bool, torch.complex64, torch.complex128,
+}
+"""Of the values of a graph."""
 
 
 @dataclass
@@ -70,7 +92,7 @@ def entry_name(entry: OpInfo) -> str:
 
 def excluded(entry: OpInfo) -> str:
     """Why an entry is left out, "" if it is not."""
-    words = entry.name.replace(".", "_").split("_")
+    words = entry_name(entry).replace(".", "_").split("_")
     if torch.float32 not in entry.supported_dtypes("cpu"):
         return "no float32 on CPU"
     if any(word in entry.name for word in RANDOM):
@@ -90,7 +112,30 @@ def entries(names: str, left_out: collections.Counter[str]) -> Iterator[OpInfo]:
         yield entry
 
 
-def program_of(entry: OpInfo, sample: Any) -> tuple[torch.export.ExportedProgram, dict[str, torch.Tensor]] | None:
+def unfit(entry: OpInfo, program: torch.export.ExportedProgram, inputs: dict[str, torch.Tensor]) -> str:
+    """Why a sample has no right values or cannot be a case, "" if it can."""
+    if program.range_constraints:
+        return "data-dependent shapes"
+    for node in program.graph.nodes:
+        values = node.meta.get("val")
+        for value in values if isinstance(values, (tuple, list)) else [values]:
+            if isinstance(value, torch.Tensor) and value.dtype not in DTYPES:
+                return f"dtype {value.dtype}"
+        if not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        if torch.Tag.nondeterministic_seeded in node.target.tags:
+            return "random or undefined values"
+        if node.target.namespace != "aten":
+            return f"operator outside ATen: {node.target}"
+    bins = [tensor for tensor in inputs.values() if tensor.dim() == 1]
+    if "histogram" in entry.name and any((edges.diff() < 0).any() for edges in bins):
+        return "edges of bins that do not increase"
+    return ""
+
+
+def program_of(
+    entry: OpInfo, sample: Any, raw: bool
+) -> tuple[torch.export.ExportedProgram, dict[str, torch.Tensor]] | None:
     """The sample as a program and its inputs by name; None without a tensor."""
     leaves, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -108,12 +153,16 @@ def program_of(entry: OpInfo, sample: Any) -> tuple[torch.export.ExportedProgram
 
     # Values only: strides of a sample are no part of a graph (tensors are logically contiguous).
     tensors = [leaves[place].detach().clone(memory_format=torch.contiguous_format) for place in places]
-    program = torch.export.export(Call(), tuple(t.clone() for t in tensors), strict=False).run_decompositions()
+    program = torch.export.export(Call(), tuple(t.clone() for t in tensors), strict=False)
+    if not raw:
+        program = program.run_decompositions()
     names = program.graph_signature.user_inputs
     return program, dict(zip(names, tensors, strict=True))
 
 
-def samples_of(entry: OpInfo, left_out: collections.Counter[str], cap: int, limit: int) -> Iterator[Sample]:
+def samples_of(
+    entry: OpInfo, left_out: collections.Counter[str], cap: int, limit: int, raw: bool = False
+) -> Iterator[Sample]:
     made = 0
     for number, sample in enumerate(entry.sample_inputs("cpu", torch.float32, requires_grad=False)):
         if made == limit:
@@ -123,13 +172,13 @@ def samples_of(entry: OpInfo, left_out: collections.Counter[str], cap: int, limi
             left_out["larger than the cap"] += 1
             continue
         try:
-            found = program_of(entry, sample)
+            found = program_of(entry, sample, raw)
             if found is None:
                 left_out["no tensor"] += 1
                 continue
             program, inputs = found
-            if program.range_constraints:
-                left_out["data-dependent shapes"] += 1
+            if reason := unfit(entry, program, inputs):
+                left_out[reason] += 1
                 continue
             values = interpreter.run(program, inputs, widened=True)
             made_sample = Sample(entry_name(entry), number, program, inputs, named_outputs(program, values))
@@ -148,33 +197,75 @@ def as_pairs(tensor: torch.Tensor) -> torch.Tensor:
     return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
+def expected_of(sample: Sample) -> dict[str, torch.Tensor]:
+    function = BY_SERIES.get(sample.name)
+    if function is None:
+        return sample.outputs
+    ((name, output),), (given,) = sample.outputs.items(), sample.inputs.values()
+    pairs = zip(given.reshape(-1).tolist(), output.reshape(-1).tolist(), strict=True)
+    # Poles and what lies outside the domain stay PyTorch's.
+    values = [float(function(x)) if math.isfinite(x) and math.isfinite(y) else y for x, y in pairs]
+    return {name: torch.tensor(values, dtype=torch.float64).reshape(output.shape)}
+
+
 def document(sample: Sample) -> dict[str, Any]:
     """A catalogue document (core/io/catalogue.cpp) with given inputs and expected outputs."""
     model = model_json(sample.program)
     weights = {**sample.program.state_dict, **sample.program.constants}
     model["assay"] = {
         "format": FORMAT,
-        "id": f"opinfo/{sample.name}/{sample.number}",
+        "id": f"{sample.name}/{sample.number}",
         "weights": {
             spec.target: data_entry(weights[spec.target])
             for spec in sample.program.graph_signature.input_specs
             if spec.target is not None
         },
         "inputs": {name: data_entry(tensor) for name, tensor in sample.inputs.items()},
-        "expected": {name: data_entry(as_pairs(tensor)) for name, tensor in sample.outputs.items()},
+        "expected": {name: data_entry(as_pairs(tensor)) for name, tensor in expected_of(sample).items()},
     }
     return model
 
 
-def write_pack(path: Path, names: str) -> None:
+def lines_of(entry: OpInfo, left_out: collections.Counter[str], cap: int | None, raw: bool) -> list[str]:
+    """Documents of the samples up to `cap`; None: of the compact set."""
+    if cap is not None:
+        made = list(samples_of(entry, left_out, cap, UNLIMITED, raw))
+    else:
+        made = list(samples_of(entry, left_out, PACK_ELEMENTS, PACK_SAMPLES, raw))
+        made = made or list(samples_of(entry, left_out, PACK_LARGEST, 1, raw))
+    return [json.dumps(document(sample), separators=(",", ":")) for sample in made]
+
+
+def apart(work: Callable[..., Any], entry: OpInfo, left_out: collections.Counter[str], *arguments: Any) -> Any:
+    """work(entry, left_out, *arguments) in a process of its own; None if that dies."""
+
+    def child(pipe: Any) -> None:
+        counted: collections.Counter[str] = collections.Counter()
+        pipe.send((work(entry, counted, *arguments), counted))
+
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=child, args=(sender,))
+    process.start()
+    sender.close()
+    try:
+        result, counted = receiver.recv()
+        left_out.update(counted)
+    except EOFError:
+        result = None
+        left_out["entry: PyTorch crashed or raised"] += 1
+        print(f"{entry_name(entry)}: PyTorch crashed or raised", flush=True)
+    process.join()
+    return result
+
+
+def write_pack(path: Path, names: str, cap: int | None, raw: bool) -> None:
     left_out: collections.Counter[str] = collections.Counter()
-    lines = []
+    lines: list[str] = []
     for entry in entries(names, left_out):
-        made = [document(s) for s in samples_of(entry, left_out, PACK_ELEMENTS, PACK_SAMPLES)]
-        if not made:
-            made = [document(s) for s in samples_of(entry, left_out, PACK_LARGEST, 1)]
-        lines += [json.dumps(model, separators=(",", ":")) for model in made]
-        if not made:
+        made = apart(lines_of, entry, left_out, cap, raw)
+        lines += made or []
+        if made == []:
             print(f"{entry_name(entry)}: no sample fits", flush=True)
     text = "".join(line + "\n" for line in lines).encode("utf-8")
     packed = zstandard.ZstdCompressor(level=19, write_content_size=True).compress(text)
@@ -183,25 +274,32 @@ def write_pack(path: Path, names: str) -> None:
     print(f"{path}: {len(lines)} samples, {len(packed)} bytes; left out: {dict(left_out)}")
 
 
-def write_folder(folder: Path, names: str, cap: int) -> None:
-    left_out: collections.Counter[str] = collections.Counter()
+def write_files(
+    entry: OpInfo, left_out: collections.Counter[str], folder: Path, cap: int, raw: bool
+) -> int:
     written = 0
-    for entry in entries(names, left_out):
-        for sample in samples_of(entry, left_out, cap, limit=1 << 30):
-            stem = folder / sample.name / str(sample.number)
-            stem.parent.mkdir(parents=True, exist_ok=True)
-            torch.export.save(sample.program, f"{stem}.pt2")
-            write(Path(f"{stem}.in.safetensors"), {n: as_pairs(t) for n, t in sample.inputs.items()})
-            write(Path(f"{stem}.out.safetensors"), {n: as_pairs(t) for n, t in sample.outputs.items()})
-            written += 1
+    for sample in samples_of(entry, left_out, cap, UNLIMITED, raw):
+        stem = folder / sample.name / str(sample.number)
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        torch.export.save(sample.program, f"{stem}.pt2")
+        write(Path(f"{stem}.in.safetensors"), {n: as_pairs(t) for n, t in sample.inputs.items()})
+        write(Path(f"{stem}.out.safetensors"), {n: as_pairs(t) for n, t in expected_of(sample).items()})
+        written += 1
+    return written
+
+
+def write_folder(folder: Path, names: str, cap: int, raw: bool) -> None:
+    left_out: collections.Counter[str] = collections.Counter()
+    written = sum(apart(write_files, entry, left_out, folder, cap, raw) or 0 for entry in entries(names, left_out))
     print(f"{folder}: {written} samples; left out: {dict(left_out)}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pack", type=Path, help="write the compact set to this file")
-    parser.add_argument("--folder", type=Path, help="write every sample below this folder")
-    parser.add_argument("--cap", type=int, default=1 << 16, help="with --folder: most elements of a sample")
+    parser.add_argument("--pack", type=Path, help="write a pack, NAME.jsonl.zst")
+    parser.add_argument("--folder", type=Path, help="write files below this folder")
+    parser.add_argument("--cap", type=int, help="most elements of a sample (a pack without it: the compact set)")
+    parser.add_argument("--raw", action="store_true", help="keep composite operators")
     parser.add_argument("--filter", default="*", help="glob on the names of OpInfo entries")
     arguments = parser.parse_args()
     if (arguments.pack is None) == (arguments.folder is None):
@@ -210,9 +308,9 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     torch.set_num_threads(1)
     if arguments.pack:
-        write_pack(arguments.pack, arguments.filter)
+        write_pack(arguments.pack, arguments.filter, arguments.cap, arguments.raw)
     else:
-        write_folder(arguments.folder, arguments.filter, arguments.cap)
+        write_folder(arguments.folder, arguments.filter, arguments.cap or FOLDER_CAP, arguments.raw)
 
 
 if __name__ == "__main__":
