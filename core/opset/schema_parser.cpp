@@ -301,7 +301,8 @@ class Parser {
       }
       skip_space();
     }
-    if (type.fixed_size && count != 0 && static_cast<int64_t>(count) != *type.fixed_size) {
+    // int[1] says that a single int may stand for the list, not how many there are: dim=[-2, -1] of fft_fft2.
+    if (type.fixed_size.value_or(1) != 1 && count != 0 && static_cast<int64_t>(count) != *type.fixed_size) {
       fail(fmt::format("the default has {} elements, the type has {}", count, *type.fixed_size));
     }
     switch (type.base) {

@@ -139,7 +139,7 @@ void register_fourier(DecomposeTable& table) {
       return transform(w, call, how);
     };
     const std::string stem = std::string("aten::fft_") + name;
-    for (const char* rank : {"", "n"}) table.add(stem + rank + ".default", rule);
+    for (const char* rank : {"", "2", "n"}) table.add(stem + rank + ".default", rule);
   }
   table.add("aten::fft_fftshift.default",
             [](Rewriter& w, const OpCall& call) { return shifted(w, call, false); });

@@ -125,9 +125,11 @@ def fourier() -> None:
         for name in ("fft", "ifft", "irfft", "hfft"):
             call(f"fft_{name}.default", self_=image, norm=norm)
             call(f"fft_{name}n.default", self_=image, norm=norm)
+            call(f"fft_{name}2.default", self_=image, norm=norm)
         for name in ("fft", "ifft", "rfft", "ihfft"):
             call(f"fft_{name}.default", self_=real, n=4, dim=0, norm=norm)
             call(f"fft_{name}n.default", self_=f(2, 3, 4), s=[3, -1], norm=norm)
+            call(f"fft_{name}2.default", self_=real, s=[4, 5], norm=norm)
     call("fft_fftn.default", self_=f(2, 3, 4), dim=[2, 0])
     call("fft_irfft.default", self_=image, n=7)
     call("fft_hfftn.default", self_=image, s=[2, 6], dim=[1, 0])
