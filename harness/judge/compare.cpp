@@ -135,9 +135,18 @@ Judged judge_bounded(double got, double want, double bound, uint8_t special, con
   return {Kind::beyond, margin};
 }
 
+// A bool is a byte of 0 or 1: another one is no value, though most programs take it for true.
+std::vector<int64_t> integers_as_stored(const Tensor& tensor) {
+  if (tensor.dtype() != DType::boolean) return tensor.to_ints();
+  const Tensor packed = tensor.contiguous();
+  std::vector<int64_t> values(static_cast<std::size_t>(tensor.count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::to_integer<int64_t>(packed.data()[i]);
+  return values;
+}
+
 Comparison compare_integers(const Tensor& got, const std::vector<int64_t>& want, const CompareRule& rule) {
   Collector collector(rule, got);
-  const std::vector<int64_t> values = got.to_ints();
+  const std::vector<int64_t> values = integers_as_stored(got);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool undefined = (special_at(rule, i) & reference::special_undefined) != 0;
     const Judged judged = values[i] == want[i] || undefined ? Judged{} : Judged{Kind::beyond, kInfinity};

@@ -71,6 +71,16 @@ TEST(CompareExact, UndefinedElementsAcceptAnyBits) {
   EXPECT_FALSE(compare_exact(Tensor::from_ints(DType::i32, {2}, {7, -1}), want, r).ok());
 }
 
+TEST(CompareExact, BoolsAreBytesOfZeroOrOne) {
+  const std::vector<uint8_t> bytes{0, 1, 255}, right{0, 1, 1};
+  const Tensor want = Tensor::from_bytes(DType::boolean, {3}, right.data(), right.size());
+  EXPECT_TRUE(compare_exact(want.clone(), want, rule()).ok());
+  const Comparison c = compare_exact(Tensor::from_bytes(DType::boolean, {3}, bytes.data(), 3), want, rule());
+  EXPECT_EQ(c.beyond, 1);
+  ASSERT_TRUE(c.worst.has_value());
+  EXPECT_EQ(c.worst->got, 255);
+}
+
 TEST(CompareBounded, MarginIsErrorOverBound) {
   const Comparison c = compare_bounded(f32({1.5, 2}), wide(DType::f32, {1, 2}), {2, 0}, rule());
   EXPECT_TRUE(c.ok());
