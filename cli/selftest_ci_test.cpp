@@ -37,7 +37,12 @@ TEST_F(SelfTest, NoDefectSurvivesOnTheSimulatedDevice) {
   expect_all_found("trainium", "native_layer_norm/*", 15);
 }
 
-TEST_F(SelfTest, NoDefectSurvivesOnTheReference) { expect_all_found("reference", "s*", 100); }
+TEST_F(SelfTest, NoDefectSurvivesOnTheReference) {
+  expect_all_found("reference", "sc*", 60);   // scatter_*
+  expect_all_found("reference", "se*", 100);  // segment_reduce, select, ...
+  expect_all_found("reference", "so*", 60);   // softplus, sort
+  expect_all_found("reference", "su*", 80);   // sub, sum
+}
 
 TEST_F(SelfTest, DefectsAreNotPlantedInCompiledGraphs) {
   const ProgramResult r =

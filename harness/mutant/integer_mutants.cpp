@@ -78,15 +78,18 @@ void add_integer_mutants(std::vector<Mutant>& table) {
                             is_one_of(call, {"aten::add", "aten::sub", "aten::mul"});
                    },
                    saturating_arithmetic});
-  table.push_back(
-      {"integer_cast_saturates", "integers cast to a narrower type stop at its limits",
-       [](const OpCall& call) { return integers(call) && is_cast(call) && is_integral(call.input(0).dtype); },
-       [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
-         const Range range = range_of(outputs[0].dtype());
-         std::vector<int64_t> values = inputs[0].to_ints();
-         for (int64_t& v : values) v = std::clamp(v, range.low, range.high);
-         store_ints(call, inputs, outputs, values);
-       }});
+  table.push_back({"integer_cast_saturates", "integers cast to a narrower type stop at its limits",
+                   [](const OpCall& call) {
+                     return integers(call) && is_cast(call) && is_integral(call.input(0).dtype) &&
+                            (range_of(call.input(0).dtype).low < range_of(call.output(0).dtype).low ||
+                             range_of(call.input(0).dtype).high > range_of(call.output(0).dtype).high);
+                   },
+                   [](const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
+                     const Range range = range_of(outputs[0].dtype());
+                     std::vector<int64_t> values = inputs[0].to_ints();
+                     for (int64_t& v : values) v = std::clamp(v, range.low, range.high);
+                     store_ints(call, inputs, outputs, values);
+                   }});
   table.push_back(
       {"cast_rounds_to_nearest", "floats are rounded to integers instead of cut off",
        [](const OpCall& call) { return integers(call) && is_cast(call) && is_float(call.input(0).dtype); },

@@ -236,6 +236,9 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   }
   outcome.nodes = std::move(verdict->nodes);
   outcome.mutant_changed = result->mutant_changed;
+  outcome.graph = c.graph;
+  outcome.given = judge_request.inputs;
+  outcome.returned = result->outputs;
   if (is_failure(record.status)) {
     std::size_t next = 0;
     for (const GraphInput& input : c.graph->inputs) {
@@ -258,7 +261,8 @@ std::optional<CaseOutcome> CaseRunner::attempt_mutant(const PlannedCase& planned
     try {
       auto outcome = attempt(one, blank);
       if (!outcome) return std::nullopt;
-      return Trial{std::move(outcome->record), outcome->mutant_changed};
+      return Trial{std::move(outcome->record), outcome->mutant_changed, std::move(outcome->graph),
+                   std::move(outcome->given), std::move(outcome->returned)};
     } catch (const JudgeFailure& failure) {
       Trial trial{blank, std::nullopt};
       set(trial.record, failure.status, failure.reason, failure.detail);

@@ -1,6 +1,7 @@
 // One case through worker and judge: what one slot of a run does.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct CaseOutcome {
   std::vector<NodeRecord> nodes;
   TensorFile inputs, outputs;                         // of failures, to be saved; empty otherwise
   std::optional<bool> mutant_changed = std::nullopt;  // as RunResult says
+  // What was run, and the tensors of its inputs and outputs; null and empty if the case was not run.
+  std::shared_ptr<const Graph> graph = nullptr;
+  std::vector<Tensor> given = {}, returned = {};
 };
 
 class CaseRunner {

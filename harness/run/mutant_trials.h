@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/contract/contract.h"
 #include "harness/case/case.h"
@@ -23,7 +25,16 @@ std::string excuse(const Mutant& mutant, const OpCall& call, const Contract& con
 struct Trial {
   Record record;
   std::optional<bool> mutant_changed;  // as RunResult says
+  // What was run, tensors of its inputs that have values and of its outputs. Null and empty if it was not
+  // run.
+  std::shared_ptr<const Graph> graph = nullptr;
+  std::vector<Tensor> given = {}, returned = {};
 };
+
+// Whether the defect, planted in the graph's only node, would change a bit of what it returned without it.
+// True where that cannot be said without the worker: several nodes, or results that the graph does not
+// return.
+bool may_change(const Mutant& mutant, const Trial& clean);
 
 class MutantTrials {
  public:
@@ -44,7 +55,8 @@ class MutantTrials {
  private:
   std::optional<Trial> without_mutant(const Case& c, const Attempt& attempt);
 
-  std::map<std::string, Trial> clean_;  // by id: what a case comes to without a defect
+  std::string subject_;                 // operator of the pair before
+  std::map<std::string, Trial> clean_;  // by id: what its cases come to without a defect
 };
 
 }  // namespace assay

@@ -127,6 +127,24 @@ TEST(MutantTrials, CasesWithoutTheDefectRunOnce) {
   EXPECT_EQ(calls, 1 + 3);
 }
 
+TEST(MutantTrials, WhatChangesNothingOfTheCleanResultsNeedsNoWorker) {
+  Trial clean = kPass;
+  clean.graph = unary("clean").graph;
+  clean.given = {Tensor::from_doubles(DType::f32, {4}, {1, 2, 3, 4})};
+  clean.returned = {Tensor::from_doubles(DType::f32, {4}, {-1, -2, -3, -4})};
+  EXPECT_TRUE(may_change(*find_mutant("tail_dropped"), clean));
+  EXPECT_FALSE(may_change(*find_mutant("nan_becomes_zero"), clean));
+  EXPECT_TRUE(may_change(*find_mutant("not_repeatable"), clean)) << "only the worker can tell";
+  EXPECT_TRUE(may_change(*find_mutant("nan_becomes_zero"), kPass)) << "nothing is known";
+
+  MutantTrials trials;
+  int calls = 0;
+  const auto record = trials.run(pair("nan_becomes_zero"), make_record(),
+                                 judge(clean, trial(Status::wrong, true), &calls), nothing);
+  EXPECT_EQ(record->reason, "mutant_not_applicable");
+  EXPECT_EQ(calls, 2) << "two cases without the defect";
+}
+
 TEST(MutantTrials, ContractsExplainWhatTheyDeclare) {
   const auto call = [](const char* op, DType dtype) {
     return OpCall(op, {{dtype, {4}}}, {{"self", ValueArg{0}}}, {{dtype, {4}}});
@@ -146,6 +164,9 @@ TEST(MutantTrials, ContractsExplainWhatTheyDeclare) {
   EXPECT_THAT(why("truncated_result", call("aten::exp.default", DType::f32), plain),
               HasSubstr("intermediate"));
   EXPECT_EQ(why("truncated_result", call("aten::exp.default", DType::bf16), plain), "");
+  EXPECT_THAT(why("truncated_result", call("assay::muon_orthogonalize.default", DType::bf16), plain),
+              HasSubstr("matrices between products"));
+  EXPECT_EQ(why("tail_dropped", call("assay::muon_orthogonalize.default", DType::bf16), plain), "");
 }
 
 }  // namespace

@@ -11,8 +11,12 @@ namespace {
 
 using CasePtr = std::shared_ptr<const Case>;
 
-// Edge values, dtypes and keywords need about this many; more cost time and find nothing else.
-constexpr std::size_t kTrials = 24;
+// Cases that a defect can exist in and that are tried before it counts as one that changes nothing or is not
+// found. Edge values, dtypes and keywords need about this many; only these two verdicts pay for all of them.
+constexpr std::size_t kTrials = 32;
+// So many cases are as good as their features say; among them, the ones that are likely to end a search go
+// first.
+constexpr std::size_t kBlock = 16;
 // Elements that a case reads and writes. Larger ones are taken only where an operator has no smaller.
 constexpr int64_t kSmall = 8192;
 
@@ -44,6 +48,11 @@ std::string short_name(std::string op) {
   return op;
 }
 
+bool has_fixed_input(const Case& c) {
+  return std::any_of(c.inputs.begin(), c.inputs.end(),
+                     [](const auto& input) { return std::holds_alternative<Tensor>(input.second.source); });
+}
+
 // What a case shows of its operator.
 std::set<std::string> features_of(const Case& c) {
   std::set<std::string> features;
@@ -55,10 +64,7 @@ std::set<std::string> features_of(const Case& c) {
   features.insert("dtypes " + dtypes);
   if (c.checks.suite_drawn) features.insert("drawn " + dtypes);
   if (c.checks.exact_probe) features.insert("probe");
-  const bool fixed = std::any_of(c.inputs.begin(), c.inputs.end(), [](const auto& input) {
-    return std::holds_alternative<Tensor>(input.second.source);
-  });
-  features.insert((fixed ? "fixed " : "plain ") + dtypes);
+  features.insert((has_fixed_input(c) ? "fixed " : "plain ") + dtypes);
   const std::string last = c.id.substr(c.id.rfind('/') + 1);
   if (last.starts_with("edge-") || last == "special") features.insert(last);
   const Node& node = c.graph->nodes[0];
@@ -96,7 +102,7 @@ class SelftestSuite : public Suite {
         by_op[op].push_back(std::make_shared<const Case>(std::move(c)));
       });
     }
-    for (const auto& [op, cases] : by_op) pairs_of(op, representative_cases(cases, kTrials), sink);
+    for (const auto& [op, cases] : by_op) pairs_of(op, ranked_cases(cases), sink);
   }
 
  private:
@@ -105,7 +111,7 @@ class SelftestSuite : public Suite {
     for (const CasePtr& c : cases) calls.emplace_back(*c->graph, c->graph->nodes[0]);
     for (const Defect& defect : defects_) {
       Case pair;
-      for (std::size_t i = 0; i < cases.size(); ++i) {
+      for (std::size_t i = 0; i < cases.size() && pair.trials.size() < kTrials; ++i) {
         if (defect.applies(calls[i])) pair.trials.push_back(cases[i]);
       }
       if (pair.trials.empty()) continue;
@@ -125,48 +131,55 @@ class SelftestSuite : public Suite {
 
 }  // namespace
 
-std::vector<CasePtr> representative_cases(const std::vector<CasePtr>& cases, std::size_t limit) {
+std::vector<CasePtr> ranked_cases(const std::vector<CasePtr>& cases) {
   struct Candidate {
     CasePtr c;
     int64_t size;
-    std::set<std::string> features;
+    std::vector<std::size_t> features;
   };
-  std::vector<Candidate> candidates;
-  for (const CasePtr& c : cases) candidates.push_back({c, elements(*c), {}});
-  std::stable_sort(candidates.begin(), candidates.end(),
+  std::vector<Candidate> rest;
+  for (const CasePtr& c : cases) rest.push_back({c, elements(*c), {}});
+  std::stable_sort(rest.begin(), rest.end(),
                    [](const Candidate& a, const Candidate& b) { return a.size < b.size; });
-  const auto large = std::find_if(candidates.begin(), candidates.end(),
+  const auto large = std::find_if(rest.begin(), rest.end(),
                                   [](const Candidate& candidate) { return candidate.size > kSmall; });
-  candidates.erase(large == candidates.begin() && large != candidates.end() ? large + 1 : large,
-                   candidates.end());
-  for (Candidate& candidate : candidates) candidate.features = features_of(*candidate.c);
+  rest.erase(large == rest.begin() && large != rest.end() ? large + 1 : large, rest.end());
+  std::map<std::string, std::size_t> numbers;
+  for (Candidate& candidate : rest) {
+    for (const std::string& feature : features_of(*candidate.c))
+      candidate.features.push_back(numbers.emplace(feature, numbers.size()).first->second);
+  }
 
-  std::vector<CasePtr> chosen;
-  std::set<std::string> shown;
-  while (chosen.size() < limit) {
-    const Candidate* best = nullptr;
-    std::ptrdiff_t most = 0;
-    for (const Candidate& candidate : candidates) {
-      const auto fresh = std::count_if(candidate.features.begin(), candidate.features.end(),
-                                       [&](const std::string& feature) { return shown.count(feature) == 0; });
-      // A draw of a thousand numbers shows more than one number of the same kind.
-      const std::ptrdiff_t worth = fresh == 0 || candidate.size < 16 ? fresh : fresh + 2;
-      if (worth > most) {
-        most = worth;
-        best = &candidate;
+  std::vector<CasePtr> ranked;
+  // Each round shows once more what the cases that are left have to show.
+  while (!rest.empty()) {
+    std::vector<char> shown(numbers.size(), 0);
+    for (;;) {
+      auto best = rest.end();
+      std::ptrdiff_t most = 0;
+      for (auto candidate = rest.begin(); candidate != rest.end(); ++candidate) {
+        const auto fresh = std::count_if(candidate->features.begin(), candidate->features.end(),
+                                         [&](std::size_t feature) { return shown[feature] == 0; });
+        // A draw of a thousand numbers shows more than one number of the same kind.
+        const std::ptrdiff_t worth = fresh == 0 || candidate->size < 16 ? fresh : fresh + 2;
+        if (worth > most) {
+          most = worth;
+          best = candidate;
+        }
       }
+      if (best == rest.end()) break;
+      for (const std::size_t feature : best->features) shown[feature] = 1;
+      ranked.push_back(std::move(best->c));
+      rest.erase(best);
     }
-    if (best == nullptr) break;
-    chosen.push_back(best->c);
-    shown.insert(best->features.begin(), best->features.end());
   }
   // Plain draws show most defects, and the first case that shows one ends the search.
-  std::stable_partition(chosen.begin(), chosen.end(), [](const CasePtr& c) {
-    return std::all_of(c->inputs.begin(), c->inputs.end(), [](const auto& input) {
-      return !std::holds_alternative<Tensor>(input.second.source);
-    });
-  });
-  return chosen;
+  for (std::size_t block = 0; block < ranked.size(); block += kBlock) {
+    const auto begin = ranked.begin() + static_cast<std::ptrdiff_t>(block);
+    const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(std::min(block + kBlock, ranked.size()));
+    std::stable_partition(begin, end, [](const CasePtr& c) { return !has_fixed_input(*c); });
+  }
+  return ranked;
 }
 
 std::unique_ptr<Suite> make_selftest_suite(std::vector<const Suite*> sources, std::vector<Defect> defects) {

@@ -18,13 +18,14 @@ struct Defect {
   std::function<bool(const OpCall& call)> applies;  // it can exist in a kernel for this call
 };
 
-// The cases that stand for their operator: of one node, right input, few elements; together they show every
-// dtype, keyword, class of edge values and rank that the operator's cases have, `limit` cases at most.
-std::vector<std::shared_ptr<const Case>> representative_cases(
-    const std::vector<std::shared_ptr<const Case>>& cases, std::size_t limit);
+// The cases of an operator of few elements (its smallest one if all have many), from the most telling on: the
+// first ones together show every dtype, keyword, class of edge values and rank that the operator's cases
+// have, the next ones show what is left of them once more, and so on.
+std::vector<std::shared_ptr<const Case>> ranked_cases(const std::vector<std::shared_ptr<const Case>>& cases);
 
-// One case "selftest/OPERATOR/DEFECT" for each operator of `sources` and each defect that one of its
-// representative cases could have. The suites must outlive the result.
+// One case "selftest/OPERATOR/DEFECT" for each operator of `sources` and each defect that one of its cases
+// could have, tried on the most telling of these: of one node and with right input. The suites must outlive
+// the result.
 std::unique_ptr<Suite> make_selftest_suite(std::vector<const Suite*> sources, std::vector<Defect> defects);
 
 }  // namespace assay::suites

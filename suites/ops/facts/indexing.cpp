@@ -29,7 +29,8 @@ constexpr OpFacts kIndexing[] = {
      {},
      0},
     {"aten::index.Tensor",
-     "self[5,7] indices[4]=0..5 | self[5,7] indices[4]=-5..5 | self[5,7] indices[-][4]=-7..7 | self[5,7] "
+     "self[5,7] indices[4]=0..5 | self[5,7] indices[4]=-5..5 | self[5,7] indices[-][4]=-7..7 | self[6,6] "
+     "indices[-][6]=0..6 | self[5,7] "
      "indices[3]=0..5[3]=0..7 | self[5,7] indices[3,1]=0..5[4]=0..7 | self[2,3,4] indices[3]=0..2[-][3]=0..4 "
      "| "
      "self[5,7] indices[]=0..5 | self[5,7] indices[0]=0..5 | self[130,3] indices[140]=-130..130 | self[5,7] "

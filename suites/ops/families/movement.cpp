@@ -203,6 +203,15 @@ void casts(const CaseSink& sink) {
            .tensor("self", integers(DType::i64, {256}, 16777216, 33554432))
            .arg("dtype", DTypeArg{DType::f32})
            .build());
+  // What a narrower integer does not hold wraps around.
+  for (const DType to : {DType::i32, DType::i16, DType::i8, DType::u8}) {
+    sink(OpCase("aten::_to_copy.default", "i64-to-" + dtype_tag(to) + "/wraps")
+             .tensor("self", values(DType::i64, {12},
+                                    {0x1p31, -0x1p31 - 1, 0x1p32 + 5, -0x1p40 - 7, 32768, -32769, 65537, 300,
+                                     255, 128, -1, -129}))
+             .arg("dtype", DTypeArg{to})
+             .build());
+  }
   sink(OpCase("aten::_to_copy.default", "f32-to-bf16/special")
            .tensor("self", values(DType::f32, {6}, {NAN, INFINITY, -INFINITY, -0.0, 3.4e38, -3.4e38}))
            .arg("dtype", DTypeArg{DType::bf16})

@@ -73,26 +73,26 @@ TEST(SelftestSuite, EveryDefectChangesAResult) {
   }
 }
 
-TEST(SelftestSuite, CasesThatStandForAnOperatorShowWhatItsCasesShow) {
+TEST(SelftestSuite, TheFirstCasesShowWhatAnOperatorsCasesShow) {
   std::vector<std::shared_ptr<const Case>> cases;
   std::set<std::string> edges;
   make_ops_suite()->make_cases(0, [&](const Case& c) {
-    if (!c.graph || c.graph->nodes.size() != 1 || c.checks.negative || c.subject != "aten::cumsum.default")
+    if (!c.graph || c.graph->nodes.size() != 1 || c.checks.negative || c.subject != "aten::bmm.default")
       return;
     cases.push_back(std::make_shared<const Case>(c));
   });
-  const auto chosen = representative_cases(cases, 24);
-  EXPECT_LE(chosen.size(), 24U);
-  EXPECT_LT(chosen.size(), cases.size());
+  const auto ranked = ranked_cases(cases);
+  ASSERT_GT(ranked.size(), 24U);
+  EXPECT_EQ(std::set(ranked.begin(), ranked.end()).size(), ranked.size()) << "a case twice";
   std::set<DType> dtypes;
   bool drawn = false;
-  for (const auto& c : chosen) {
-    dtypes.insert(c->graph->values[0].dtype);
-    drawn |= c->checks.suite_drawn;
+  for (std::size_t i = 0; i < 24; ++i) {
+    dtypes.insert(ranked[i]->graph->values[0].dtype);
+    drawn |= ranked[i]->checks.suite_drawn;
   }
   EXPECT_TRUE(dtypes.contains(DType::f32) && dtypes.contains(DType::bf16));
   EXPECT_TRUE(drawn);
-  EXPECT_EQ(representative_cases(cases, 1).size(), 1U);
+  EXPECT_TRUE(ranked_cases({}).empty());
 }
 
 }  // namespace
