@@ -20,6 +20,7 @@ void add_argument_mutants(std::vector<Mutant>& table);   // keywords ignored, fl
 void add_execution_mutants(std::vector<Mutant>& table);  // buffers, repetitions, memory
 void add_family_mutants(std::vector<Mutant>& table);     // attention, linear attention, convolution, scans
 void add_integer_mutants(std::vector<Mutant>& table);    // wrapping, casts, division, bits
+void add_interface_mutants(std::vector<Mutant>& table);  // what a plug-in misreads in the interface
 
 // The call's operator without overload is one of the names ("aten::mm").
 bool is_one_of(const OpCall& call, std::initializer_list<std::string_view> names);

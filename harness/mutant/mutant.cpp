@@ -35,6 +35,7 @@ std::vector<Mutant> make_table() {
   add_execution_mutants(table);
   add_family_mutants(table);
   add_integer_mutants(table);
+  add_interface_mutants(table);
   std::sort(table.begin(), table.end(), [](const Mutant& a, const Mutant& b) { return a.name < b.name; });
   return table;
 }
