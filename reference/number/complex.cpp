@@ -110,12 +110,13 @@ ComplexOf<Bounded> complex_bounded(ComplexOf<double> value, double moved, double
   const Environment& e = *current_environment;
   const Allowance& allowance = e.allowance(function);
   const double size = modulus(value);
-  // Infinities and NaN: what a part is then depends on the formula.
+  // Infinities, NaN and what overflows: what a part is then depends on the formula.
   double error = HUGE_VAL;
-  if (std::isfinite(size)) {
+  if (size <= e.max) {
     error = moved + (steps * e.u + times * allowance.relative) * size + allowance.absolute;
     if (size < e.eta * 0x1p60) error += 4 * e.eta;
     if (e.early_overflow && !(size + error <= e.max)) error = HUGE_VAL;
+    if (std::isnan(error)) error = HUGE_VAL;  // an infinite exponent of what is 0
   }
   const double variance = std::isfinite(error) ? error * error / 3 : 0;
   return {{value.re, error, variance}, {value.im, error, variance}};
@@ -142,8 +143,9 @@ ComplexOf<Stochastic> complex_function(ComplexFunction f, ComplexOf<Stochastic> 
 }
 
 ComplexOf<Bounded> complex_times(ComplexOf<Bounded> a, ComplexOf<Bounded> b) {
-  const ComplexOf<double> x = plain(a), y = plain(b);
-  if (!finite(x) || !finite(y)) return complex_bounded(complex_product(x, y), 0, 2, Function::div, 0);
+  const ComplexOf<double> x = plain(a), y = plain(b), value = complex_product(x, y);
+  if (!finite(x) || !finite(y) || !(modulus(value) <= current_environment->max))
+    return complex_bounded(value, 0, 2, Function::div, 0);
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 ComplexOf<Stochastic> complex_times(ComplexOf<Stochastic> a, ComplexOf<Stochastic> b) {

@@ -32,12 +32,20 @@ Operand<ComplexOf<T>> complex_argument(const OpCall& call, const Inputs<T>& in, 
   return owned_operand<ComplexOf<T>>({}, {{constant<T>(call.scalar(name).as_double()), T(0)}});
 }
 
+// Of a complex number that is not finite any parts are right: they depend on the formula.
+inline void free_if_infinite(Bounded& re, Bounded& im) {
+  const double most = current_environment->max;
+  if (std::fabs(re.value) <= most && std::fabs(im.value) <= most) return;
+  re.bound = im.bound = HUGE_VAL;
+}
+
 template <class T>
 std::vector<Array<T>> of_complex(const OpCall& call, const std::vector<ComplexOf<T>>& values) {
   auto out = make_array<T>(call.output(0));
   for (std::size_t i = 0; i < values.size(); ++i) {
     out.real[2 * i] = values[i].re;
     out.real[2 * i + 1] = values[i].im;
+    if constexpr (std::is_same_v<T, Bounded>) free_if_infinite(out.real[2 * i], out.real[2 * i + 1]);
   }
   return one(std::move(out));
 }
@@ -87,12 +95,15 @@ std::vector<Array<T>> complex_abs(const OpCall& call, const Inputs<T>& in) {
   map(complex_operand(*in[0]).owned, out.real, complex_modulus<T>);
   return one(std::move(out));
 }
-// atan2(im, re); of a real number 0 or pi, NaN of NaN.
+// atan2(im, re); of a negative real number pi, of another 0 (of -0, too: PyTorch's documentation), NaN of
+// NaN.
 template <class T>
 std::vector<Array<T>> angle(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
+  const bool is_real = in[0]->parts() == 1;
   map(complex_operand(*in[0]).owned, out.real, [&](ComplexOf<T> z) {
     if (!(z.re == z.re)) return z.re;
+    if (is_real && !(z.re < T(0))) return T(0);
     using std::atan2;
     return finish_function(Function::atan2, atan2(plain(z.im), plain(z.re)), z.re, [] { return 1.0; });
   });

@@ -51,13 +51,26 @@ inline ConvolutionWindow convolution_window(const Shape& input, const Shape& ker
   return window;
 }
 
+// c = a @ w + addend (or none), integers modulo 2^width.
+inline void integer_product(DType dtype, const int64_t* a, const int64_t* w, const int64_t* addend,
+                            int64_t* c, int64_t m, int64_t n, int64_t k) {
+  std::vector<int64_t> column(at(k));
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t p = 0; p < k; ++p) column[at(p)] = w[p * n + j];
+    for (int64_t r = 0; r < m; ++r) {
+      const auto sum = static_cast<uint64_t>(wrapped_dot(a + r * k, column.data(), k));
+      const auto extra = static_cast<uint64_t>(addend != nullptr ? addend[r * n + j] : 0);
+      c[r * n + j] = wrapped(dtype, static_cast<int64_t>(sum + extra));
+    }
+  }
+}
+
 template <class T>
 std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
   const Array<T>& input = *in[at(call.tensor("input"))];
   const Array<T>& weight = *in[at(call.tensor("weight"))];
   const auto bias_index = call.tensor_opt("bias");
-  if (out.is_integral()) throw Error(ErrorCode::unsupported, call.op() + ": integer convolution");
   const bool transposed = call.boolean("transposed");
   const int64_t groups = call.integer("groups");
   const auto dims = weight.rank() - 2;
@@ -75,34 +88,49 @@ std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
   const int64_t in_group = in_channels / groups, out_group = out_channels / groups;
   const int64_t terms = in_group * window.kernel;
 
-  std::vector<T> columns(at(terms * window.output), T(0)), filters(at(out_group * terms)), bias;
-  if (bias_index) bias.resize(at(out_group * window.output));
-  for (int64_t g = 0; g < groups; ++g) {
-    // Weights are [out, in / groups, kernel], or [in, out / groups, kernel] if transposed.
-    for (int64_t o = 0; o < out_group; ++o) {
-      for (int64_t c = 0; c < in_group; ++c) {
-        const int64_t row =
-            transposed ? (g * in_group + c) * out_group + o : (g * out_group + o) * in_group + c;
-        std::copy_n(weight.real.data() + row * window.kernel, window.kernel,
-                    filters.data() + (o * in_group + c) * window.kernel);
-      }
-      if (bias_index) {
-        std::fill_n(bias.data() + o * window.output, window.output,
-                    in[at(*bias_index)]->real[at(g * out_group + o)]);
-      }
-    }
-    for (int64_t b = 0; b < batch; ++b) {
-      for (int64_t c = 0; c < in_group; ++c) {
-        const T* channel = input.real.data() + (b * in_channels + g * in_group + c) * window.input;
-        T* rows = columns.data() + c * window.kernel * window.output;
-        for (std::size_t i = 0; i < window.source.size(); ++i) {
-          rows[i] = window.source[i] < 0 ? T(0) : channel[window.source[i]];
+  const auto convolve = [&]<class V>(const std::vector<V>& numbers, const std::vector<V>& weights,
+                                     const std::vector<V>* biases, std::vector<V>& results,
+                                     const auto& product) {
+    std::vector<V> columns(at(terms * window.output), V(0)), filters(at(out_group * terms)), bias;
+    if (biases != nullptr) bias.resize(at(out_group * window.output));
+    for (int64_t g = 0; g < groups; ++g) {
+      // Weights are [out, in / groups, kernel], or [in, out / groups, kernel] if transposed.
+      for (int64_t o = 0; o < out_group; ++o) {
+        for (int64_t c = 0; c < in_group; ++c) {
+          const int64_t row =
+              transposed ? (g * in_group + c) * out_group + o : (g * out_group + o) * in_group + c;
+          std::copy_n(weights.data() + row * window.kernel, window.kernel,
+                      filters.data() + (o * in_group + c) * window.kernel);
+        }
+        if (biases != nullptr) {
+          std::fill_n(bias.data() + o * window.output, window.output, (*biases)[at(g * out_group + o)]);
         }
       }
-      matmul_any_order(filters.data(), columns.data(), bias_index ? bias.data() : nullptr,
-                       out.real.data() + (b * out_channels + g * out_group) * window.output, out_group,
-                       window.output, terms);
+      for (int64_t b = 0; b < batch; ++b) {
+        for (int64_t c = 0; c < in_group; ++c) {
+          const V* channel = numbers.data() + (b * in_channels + g * in_group + c) * window.input;
+          V* rows = columns.data() + c * window.kernel * window.output;
+          for (std::size_t i = 0; i < window.source.size(); ++i) {
+            rows[i] = window.source[i] < 0 ? V(0) : channel[window.source[i]];
+          }
+        }
+        product(filters.data(), columns.data(), biases != nullptr ? bias.data() : nullptr,
+                results.data() + (b * out_channels + g * out_group) * window.output, out_group, window.output,
+                terms);
+      }
     }
+  };
+  const Array<T>* bias = bias_index ? in[at(*bias_index)] : nullptr;
+  if (out.is_integral()) {
+    convolve(
+        input.integer, weight.integer, bias ? &bias->integer : nullptr, out.integer,
+        [&](const int64_t* a, const int64_t* w, const int64_t* addend, int64_t* c, int64_t m, int64_t columns,
+            int64_t k) { integer_product(out.meta.dtype, a, w, addend, c, m, columns, k); });
+  } else {
+    convolve(input.real, weight.real, bias ? &bias->real : nullptr, out.real,
+             [](const T* a, const T* w, const T* addend, T* c, int64_t m, int64_t columns, int64_t k) {
+               matmul_any_order(a, w, addend, c, m, columns, k);
+             });
   }
   return one(std::move(out));
 }

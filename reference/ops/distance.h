@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/opset/shapes.h"
+#include "reference/number/complex.h"
 #include "reference/number/functions.h"
 #include "reference/number/sums.h"
 #include "reference/ops/indexing.h"
@@ -186,9 +187,9 @@ std::vector<Array<T>> cdist_backward(const OpCall& call, const Inputs<T>& in) {
 
 // Bag b holds the rows indices[offsets[b]] .. indices[offsets[b + 1] - 1]; those that are the padding row do
 // not count. Results: the bags' sums (0), means (1) or maxima (2), the bag of each index, the bags' sizes
-// and, of maxima, the rows that they are from. What of the last three is filled depends on PyTorch's choice
-// of kernel (it leaves sizes of sums at 0); where an output is declared with another size it is left
-// undefined.
+// and, of maxima, the rows that they are from. What of the last three is filled, and how large they are,
+// depends on PyTorch's choice of kernel (of sums some have no bags of indices, and sizes of 0); where an
+// output is declared with another size it is left undefined.
 template <class T>
 std::vector<Array<T>> embedding_bag(const OpCall& call, const Inputs<T>& in) {
   const auto input = [&](const char* name) -> const Array<T>& { return *in[at(call.tensor(name))]; };
@@ -254,7 +255,7 @@ std::vector<Array<T>> embedding_bag(const OpCall& call, const Inputs<T>& in) {
             call.output(slot).shape.end()) {
       *extra = make_array<T>(TensorMeta{index_dtype, call.output(slot).shape});
       extra->undefined.assign(extra->integer.size(), 1);
-    } else if ((extra == &largest && mode != 2) || (extra == &sizes && mode == 0)) {
+    } else if ((extra == &largest && mode != 2) || (extra != &largest && mode == 0)) {
       extra->undefined.assign(extra->integer.size(), 1);
     }
     results.push_back(std::move(*extra));
@@ -269,15 +270,16 @@ std::vector<Array<T>> embedding_renorm(const OpCall& call, const Inputs<T>& in) 
   out.undefined.clear();
   const Array<T>& indices = *in[at(call.tensor("indices"))];
   const double max_norm = call.floating("max_norm"), p = call.floating("norm_type");
-  const int64_t rows = out.meta.shape[0], width = out.meta.shape[1];
+  const int64_t rows = out.meta.shape[0], width = out.meta.shape[1] * out.parts();
   std::vector<bool> done(at(rows));
   for (const int64_t given : indices.integer) {
     const int64_t row = checked_index(call, given, rows, false);
     if (done[at(row)]) continue;
     done[at(row)] = true;
     T* x = out.real.data() + row * width;
-    std::vector<T> terms(x, x + width);
-    for (T& term : terms) term = abs(term);
+    std::vector<T> terms(at(out.meta.shape[1]));
+    for (std::size_t e = 0; e < terms.size(); ++e)
+      terms[e] = out.parts() == 2 ? complex_modulus(ComplexOf<T>{x[2 * e], x[2 * e + 1]}) : abs(x[e]);
     const T norm = norm_of(terms, p);
     const T limit = constant<T>(max_norm);
     bool near = false;  // scaled by nearly 1, or left alone
@@ -312,7 +314,9 @@ void register_distance(KernelTable<T>& table) {
                            "embedding_bag.default", "embedding_bag.padding_idx"}) {
     table.add(std::string("aten::") + name, bags, embedding_bag<T>);
   }
-  table.add("aten::embedding_renorm.default", function_traits("PyTorch"), embedding_renorm<T>);
+  Traits scaling = function_traits("PyTorch");
+  scaling.complex = true;
+  table.add("aten::embedding_renorm.default", scaling, embedding_renorm<T>);
 }
 
 }  // namespace assay::reference

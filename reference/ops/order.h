@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "reference/number/sums.h"
+#include "reference/ops/compare.h"
 #include "reference/ops/rows.h"
 
 namespace assay::reference {
@@ -151,9 +152,9 @@ std::vector<Array<T>> arg_extreme(const OpCall& call, const Inputs<T>& in) {
 template <class T>
 std::vector<Array<T>> nonzero(const OpCall&, const Inputs<T>& in) {
   std::vector<int64_t> positions;
+  const std::vector<int64_t> nonzeros = truth(*in[0]);
   for (int64_t i = 0; i < in[0]->count(); ++i) {
-    if (in[0]->is_integral() ? in[0]->integer[at(i)] != 0 : !(in[0]->real[at(i)] == T(0)))
-      positions.push_back(i);
+    if (nonzeros[at(i)] != 0) positions.push_back(i);
   }
   const auto rank = in[0]->rank();
   auto out = make_array<T>({DType::i64, {static_cast<int64_t>(positions.size()), rank}});

@@ -17,6 +17,21 @@ __complex128 of(ComplexOf<Quad> z) {
 ComplexOf<Quad> of(__complex128 z) { return {Quad::of(__real__ z), Quad::of(__imag__ z)}; }
 __complex128 number(__float128 x) { return of(ComplexOf<Quad>{Quad::of(x), Quad::of(0)}); }
 
+// Without cancellation near 0, where f64 has more digits than 34 behind 1.
+__complex128 expm1(__complex128 z) {
+  const __float128 re = crealq(z), im = cimagq(z), half = sinq(im / 2);
+  __complex128 result = expm1q(re) * cosq(im) - 2 * half * half;
+  __imag__ result = expq(re) * sinq(im);
+  return result;
+}
+__complex128 log1p(__complex128 z) {
+  const __float128 re = crealq(z), im = cimagq(z);
+  if (fabsq(re) > 0.5 || fabsq(im) > 0.5) return clogq(number(1) + z);
+  __complex128 result = log1pq(re * (2 + re) + im * im) / 2;
+  __imag__ result = atan2q(im, 1 + re);
+  return result;
+}
+
 __complex128 value_of(ComplexFunction function, __complex128 z) {
   switch (function) {
     case ComplexFunction::exp:
@@ -60,9 +75,9 @@ __complex128 value_of(ComplexFunction function, __complex128 z) {
     case ComplexFunction::sigmoid:
       return number(1) / (number(1) + cexpq(-z));
     case ComplexFunction::expm1:
-      return cexpq(z) - number(1);  // 34 digits: what cancels is far below f64
+      return expm1(z);
     case ComplexFunction::log1p:
-      return clogq(number(1) + z);
+      return log1p(z);
   }
   return z;
 }
