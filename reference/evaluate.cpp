@@ -164,7 +164,9 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
   for (std::size_t i = 0; i < count; ++i) {
     const Bounded& x = in.real[i];
     double v = x.value, b = x.bound;
-    if (std::isnan(v) || (std::isinf(v) && std::isfinite(b))) {
+    if (is_complex(in.meta.dtype) && std::isinf(b)) {
+      mark(out, i, special_undefined);
+    } else if (std::isnan(v) || (std::isinf(v) && std::isfinite(b))) {
       b = 0;
     } else if (b == 0 && std::isfinite(v) && precision.rounding == Rounding::nearest_even &&
                !precision.store && !precision.ftz_out) {
@@ -178,7 +180,8 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
       // Underflow costs only where the result is small.
       const double magnitude = std::fabs(v) + b;
       const double small = magnitude < format.smallest_normal() && magnitude > 0 ? eta : 0;
-      b += u_out * magnitude + small;
+      if (u_out > 0) b += u_out * magnitude;  // of an f64 the magnitude may be infinite
+      b += small;
       const bool overflows = !std::isfinite(round_to(format, v));
       const double other = overflows ? std::fabs(v) - b : std::fabs(v) + b;
       if (std::isfinite(round_to(format, other)) == overflows && b > 0) mark(out, i, special_overflow);
@@ -188,6 +191,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
       }
     }
     if (x.overflow && !std::isnan(v)) mark(out, i, special_early_overflow);
+    if (!in.undefined.empty() && in.undefined[i] != 0) mark(out, i, special_undefined);
     out.value.real[i] = v;
     out.bound[i] = b;
     if (traits.rms) {

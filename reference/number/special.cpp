@@ -140,8 +140,8 @@ Real polygamma(Real order, Real x) {
   if (n == 0) return digamma(x);
   if (std::isnan(x)) return x;
   const Real sign = n % 2 == 1 ? 1 : -1;
-  if (x <= 0 && x == std::floor(x)) return sign * kInfinity;
   if (std::isinf(x)) return x > 0 ? sign * 0 : kNan;
+  if (x <= 0 && x == std::floor(x)) return sign * kInfinity;
   if (x > 0) return sign * std::tgamma(order + 1) * zeta(order + 1, x);
   return bm::polygamma(n, x, Quiet());
 }
@@ -269,7 +269,11 @@ double special(Special2 f, double a, double x) { return rounded(value_of(f, stat
 
 Bounded special(Special1 f, Bounded x) {
   const double v = special(f, x.value);
-  return allowed(name_of(f), v, moved_by(x, v, [&](double at) { return special(f, at); }));
+  Bounded result = allowed(name_of(f), v, moved_by(x, v, [&](double at) { return special(f, at); }));
+  // Half of the smallest number, as I1 has it, may be rounded either way.
+  const double eta = current_environment->eta;
+  if (v == 0 && x.value != 0 && std::fabs(x.value) < eta * 0x1p60) result.bound += eta;
+  return result;
 }
 Bounded special(Special2 f, Bounded a, Bounded x) {
   const double v = special(f, a.value, x.value);

@@ -23,24 +23,35 @@ void for_each_line(const Shape& shape, int64_t dim, const std::vector<V>& x, std
   }
 }
 
-// In the range of the dtype that products are formed in, f32 at least: infinite beyond its largest number,
-// and on its grid below its smallest normal one.
-template <class T>
-T product_in_range(const T& product, DType dtype) {
+// The running product in the range of the dtype that products are formed in, f32 at least: infinite beyond
+// its largest number, and on its grid below its smallest normal one.
+inline double product_in_range(double product, DType dtype) {
   const FloatFormat& format = float_format(dtype == DType::f64 ? DType::f64 : DType::f32);
-  const double v = static_cast<double>(plain(product));
-  const double kept = round_to(format, v);
-  if (std::isinf(kept)) return T(kept);
-  if (!(std::fabs(v) < format.smallest_normal())) return product;
+  const double kept = round_to(format, product);
+  return std::isinf(kept) || std::fabs(product) < format.smallest_normal() ? kept : product;
+}
+
+// x_0, x_0 x_1, ...: any grouping of the factors has the same first-order error. A device that goes on from
+// its last result has lost what underflowed there, and keeps what overflowed (where it declares so).
+template <class T>
+void running_products(const std::vector<T>& x, std::vector<T>& y, DType dtype) {
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = i == 0 ? x[0] : y[i - 1] * x[i];
   if constexpr (std::is_same_v<T, Bounded>) {
-    return {kept, product.bound + std::fabs(v - kept), product.variance};
-  } else {
-    return T(kept);
+    double kept = 1;
+    bool finite = true, overflowed = false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      finite = finite && std::isfinite(x[i].value);
+      kept = product_in_range(kept * x[i].value, dtype);
+      if (std::isfinite(kept)) y[i].bound += std::fabs(y[i].value - kept);
+      if (overflowed) {
+        y[i].overflow = current_environment->early_overflow;
+        if (!std::isfinite(y[i].value)) y[i] = {0, HUGE_VAL, 0};  // fp64 itself has lost the value
+      }
+      overflowed = overflowed || (finite && std::isinf(kept));
+    }
   }
 }
 
-// Any grouping of the factors has the same first-order error; each product is a result, so that one which
-// overflows stays infinite.
 template <class T>
 std::vector<Array<T>> cumprod(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
@@ -56,10 +67,8 @@ std::vector<Array<T>> cumprod(const OpCall& call, const Inputs<T>& in) {
       }
     });
   } else {
-    for_each_line(out.meta.shape, dim, values.real, out.real, [&](const auto& x, auto& y) {
-      for (std::size_t i = 0; i < x.size(); ++i)
-        y[i] = i == 0 ? x[0] : product_in_range<T>(y[i - 1] * x[i], out.meta.dtype);
-    });
+    for_each_line(out.meta.shape, dim, values.real, out.real,
+                  [&](const auto& x, auto& y) { running_products<T>(x, y, out.meta.dtype); });
   }
   return one(std::move(out));
 }

@@ -60,7 +60,13 @@ Q scaled_bessel_k(Q order, Q x) {
   return h * sum;
 }
 Q checked_bessel_k(int order, Q x) {
-  return x == 0 ? kInfinity : !(x > 0) ? kNan : scaled_bessel_k(order, x);
+  if (!(x >= 0)) return kNan;
+  if (x == 0) return kInfinity;
+  if (isinfq(x)) return 0;
+  // The first term of the series; the next is x^2 log x of it.
+  constexpr Q kEuler = 0.57721566490153286060651209008240243Q;
+  if (x < 0x1p-100Q) return order == 0 ? -logq(x / 2) - kEuler : 1 / x;
+  return scaled_bessel_k(order, x);
 }
 
 Q erfcx(Q x) {
@@ -110,11 +116,14 @@ Q digamma(Q x) {
   if (isinfq(x)) return x > 0 ? x : kNan;
   if (x < 0) {
     if (x == floorq(x)) return kNan;
-    const Q fraction = x - floorq(x);
+    const Q fraction = x > -0.5Q ? x : x - floorq(x);  // of a tiny x the floor would leave nothing
     return digamma(1 - x) - M_PIq / tanq(M_PIq * fraction);
   }
   Q sum = 0;
-  for (; x < 30; x += 1) sum -= 1 / x;
+  for (; x < 30; x += 1) {
+    sum -= 1 / x;
+    if (x < 0x1p-100Q) return sum;  // x + 1 would be 1, and -1 / x is all there is
+  }
   Q power = 1;
   sum += logq(x) - 1 / (2 * x);
   for (const Q term : kTerms) sum -= term * (power /= x * x);
@@ -154,9 +163,19 @@ Q polygamma(Q order, Q x) {
   const int n = static_cast<int>(order);
   if (n == 0) return digamma(x);
   const Q sign = n % 2 == 1 ? 1 : -1;
-  if (x <= 0 && x == floorq(x)) return sign * kInfinity;
   if (isinfq(x)) return x > 0 ? sign * 0 : kNan;
+  if (x <= 0 && x == floorq(x)) return sign * kInfinity;
   return sign * tgammaq(order + 1) * zeta(order + 1, x);
+}
+
+// E_1(x) for x < 2 (5.1.11), where Q(a, x) = a E_1(x) + O(a^2).
+Q exponential_integral(Q x) {
+  Q sum = -0.57721566490153286060651209008240243Q - logq(x), power = -1;
+  for (int k = 1; k < 60; ++k) {
+    power *= -x / k;
+    sum += power / k;
+  }
+  return sum;
 }
 
 // P(a, x) by 6.5.29, Q(a, x) by its continued fraction (6.5.31).
@@ -170,6 +189,7 @@ Q igamma(Q a, Q x, bool complement) {
   const Q scale = expq(a * logq(x) - x - lgammaq(a));
   if (x < a + 1) {
     const Q lower = scale * series(1 / a, [&](int k) { return x / (a + k); });
+    if (complement && a < 0x1p-50Q) return a * exponential_integral(x);  // 1 - lower would cancel
     return complement ? 1 - lower : lower;
   }
   Q b = x + 1 - a, c = 1e300Q, d = 1 / b, h = d;
