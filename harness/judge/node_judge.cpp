@@ -87,6 +87,17 @@ void keep_worse(std::map<std::string, Gate>& gates, const std::string& name, con
   if (replace) gates[name] = gate;
 }
 
+// Where an f64 operator overflows on the way in fp64 itself, no Bound can be formed of the value that only
+// the witness has: any bits are right.
+void mark_lost(reference::BoundedWide& output, const reference::Wide& witness) {
+  const std::vector<double>& own = output.value.real;
+  for (std::size_t k = 0; k < own.size() && k < witness.real.size(); ++k) {
+    if (std::isfinite(own[k]) || std::isnan(witness.real[k]) || own[k] == witness.real[k]) continue;
+    output.special.resize(own.size());
+    output.special[k] = static_cast<uint8_t>(output.special[k] | reference::special_undefined);
+  }
+}
+
 }  // namespace
 
 void raise(NodeVerdict& into, const NodeVerdict& other) {
@@ -112,6 +123,7 @@ NodeStandard::NodeStandard(NodeQuestion question)
     auto witness = reference::evaluate_witness(call, question_.inputs);
     has_witness_ = witness.has_value();
     for (std::size_t i = 0; witness && i < outputs_.size() && i < witness->size(); ++i) {
+      mark_lost(outputs_[i], (*witness)[i]);
       outputs_[i].value = std::move((*witness)[i]);
       // Where nothing may differ, the answer is the value rounded once.
       reference::Wide& value = outputs_[i].value;

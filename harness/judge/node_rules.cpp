@@ -70,10 +70,13 @@ bool unit_alpha(const OpCall& call) {
 DType part_of(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
 
 DType computation_dtype(const OpCall& call) {
+  // Attention returns its statistics in f32 whatever it computes in.
+  const bool inputs_only = call.op().find("scaled_dot_product") != std::string::npos;
   for (const bool floats : {true, false}) {
     Promotion both;
-    if (const auto in = promoted(call.inputs(), floats)) both.add(*in);
-    if (const auto out = promoted(call.outputs(), floats)) both.add(*out);
+    const auto in = promoted(call.inputs(), floats);
+    if (in) both.add(*in);
+    if (const auto out = promoted(call.outputs(), floats); out && !(in && inputs_only)) both.add(*out);
     if (both.result()) return part_of(*both.result());
   }
   return DType::f32;  // nothing is computed

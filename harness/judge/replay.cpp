@@ -158,8 +158,14 @@ class Replayer {
         return {};
       }
     }
-    std::vector<Alternative> alternatives = uncertain_decisions(call, spread, centre);
     const std::vector<Wide> own = centre;
+    if (device && !is_selection(call.op()) && follow_equal_choice(call, spread, *device, centre)) {
+      ++result_.followed;
+      followed_[node] = centre;
+      if (request_.expected) remember_differences(node, centre, own);
+      return {};
+    }
+    std::vector<Alternative> alternatives = uncertain_decisions(call, spread, centre);
     std::vector<bool> settled(alternatives.size(), false);
     if (device && !is_selection(call.op())) settled = follow_device(alternatives, *device, centre);
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
@@ -174,6 +180,20 @@ class Replayer {
     }
     if (request_.expected) remember_differences(node, centre, own);
     return alternatives;
+  }
+
+  // Positions among equal elements (kthvalue, mode, cummax): the device's, if they are as good.
+  static bool follow_equal_choice(const OpCall& call, const SpreadInputs& spread,
+                                  const std::vector<Tensor>& device, std::vector<Wide>& centre) {
+    for (std::size_t o = 0; o < centre.size(); ++o) {
+      if (device[o].dtype() != centre[o].meta.dtype || device[o].shape() != centre[o].meta.shape)
+        return false;
+    }
+    if (reference::check_choice(call, spread.centre, device) != std::string()) return false;
+    for (std::size_t o = 0; o < centre.size(); ++o) {
+      if (centre[o].is_integral()) centre[o].integer = device[o].to_ints();
+    }
+    return true;
   }
 
   static double number_at(const Wide& tensor, std::size_t e) {
@@ -365,7 +385,8 @@ bool is_decision(const OpCall& call, const reference::ErrorModel& model) {
   if (reference::writes_may_meet(call)) return true;
   const auto floats = [](const TensorMeta& meta) { return !is_integral(meta.dtype); };
   const bool reads_floats = std::any_of(call.inputs().begin(), call.inputs().end(), floats);
-  if (!reads_floats) return false;
+  // Among equal integers the choice is free.
+  if (!reads_floats) return is_selection(call.op()) || model.name == "choice";
   const bool all_floats = std::all_of(call.outputs().begin(), call.outputs().end(), floats);
   if (!all_floats) return true;
   const bool cast = call.op().starts_with("aten::_to_copy") || call.op().starts_with("aten::to.");
