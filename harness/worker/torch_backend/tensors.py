@@ -76,4 +76,10 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
         return False
     if a.numel() == 0:
         return True
-    return torch.equal(download(a).reshape(-1).view(torch.uint8), download(b).reshape(-1).view(torch.uint8))
+    return torch.equal(_bytes_of(a), _bytes_of(b))
+
+
+def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    host = download(tensor)
+    # A tensor of one element counts as contiguous whatever its strides are, which view() then objects to.
+    return host.as_strided((host.numel(),), (1,)).view(torch.uint8)
