@@ -1,6 +1,7 @@
 #include "suites/ops/op_case.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -146,6 +147,31 @@ void OpCase::add_refused_node(Case& c, GraphBuilder& builder, std::vector<NamedA
   c.graph = std::make_shared<const Graph>(builder.build_unchecked());
 }
 
+// All results, but of bags of rows those that the operator's mode defines: what it keeps for the gradient of
+// sums, or of means beside the bags' sizes, has a form and contents that depend on PyTorch's choice of
+// kernel.
+std::size_t OpCase::defined_outputs() const {
+  if (op_.find("embedding_bag") == std::string::npos) return std::numeric_limits<std::size_t>::max();
+  int64_t mode = 0;
+  for (const NamedArgument& argument : arguments_) {
+    if (const auto* given = std::get_if<int64_t>(&argument.value); given && argument.name == "mode")
+      mode = *given;
+  }
+  return mode == 0 ? 1 : mode == 1 ? 3 : 4;
+}
+
+// The graph whose outputs are those of its last node; the node has no others.
+std::shared_ptr<const Graph> OpCase::with_outputs(GraphBuilder& builder, const std::vector<ValueId>& outputs,
+                                                  bool checked) const {
+  const std::size_t count = std::min(defined_outputs(), outputs.size());
+  for (std::size_t i = 0; i < count; ++i) builder.output(outputs[i]);
+  Graph graph = checked ? builder.build() : builder.build_unchecked();
+  std::vector<ValueId>& made = graph.nodes.back().outputs;
+  for (std::size_t i = count; i < made.size(); ++i) made[i] = -1;
+  graph.values.resize(graph.values.size() - (made.size() - count));  // the node's results are the last values
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
 Case OpCase::build() const {
   Case c = empty_case();
   GraphBuilder builder(c.id);
@@ -153,8 +179,8 @@ Case OpCase::build() const {
   if (checks_.negative) {
     add_refused_node(c, builder, std::move(arguments));
   } else {
-    for (ValueId output : builder.node(op_, std::move(arguments))) builder.output(output);
-    c.graph = std::make_shared<const Graph>(builder.build());
+    const auto outputs = builder.node(op_, std::move(arguments));
+    c.graph = with_outputs(builder, outputs, true);
   }
   return c;
 }
@@ -179,8 +205,8 @@ Case OpCase::build_as_ruled() const {
     add_refused_node(c, builder, std::move(arguments));
     return c;
   }
-  for (ValueId output : builder.declared_node(op_, std::move(arguments), results)) builder.output(output);
-  c.graph = std::make_shared<const Graph>(builder.build_unchecked());
+  const auto outputs = builder.declared_node(op_, std::move(arguments), results);
+  c.graph = with_outputs(builder, outputs, false);
   return c;
 }
 

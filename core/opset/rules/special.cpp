@@ -121,6 +121,12 @@ Metas angle(const OpCall& call) {
   return {{real_part(inexact(self.dtype)), self.shape}};
 }
 Metas same(const OpCall& call) { return {meta(call, "self")}; }
+// The lazy conjugate: real tensors are their own, which PyTorch's callers see to.
+Metas conj(const OpCall& call) {
+  const TensorMeta& self = meta(call, "self");
+  require_kind(call, "self", self.dtype, kComplex);
+  return {self};
+}
 
 }  // namespace
 
@@ -148,7 +154,7 @@ void register_special(ShapeTable& table) {
   table.add("aten::signbit.default", sign_bit);
   table.add("aten::complex.default", complex_of_parts);
   table.add("aten::angle.default", angle);
-  table.add("aten::_conj.default", same);
+  table.add("aten::_conj.default", conj);
   table.add("aten::_conj_physical.default", same);
 }
 

@@ -7,19 +7,17 @@ namespace {
 // PyTorch has distances in f32 and f64 alone.
 constexpr const char* kWide = "f32 f64";
 
+// With include_last_offset the last offset is the number of indices.
 constexpr const char* kBagsOfRows =
-    "weight[7,5] indices[9]=0..7 offsets[3]:i64{0,2,6} | weight[7,5] indices[9]=0..7 offsets[4]:i64{0,0,5,9} "
-    "| "
-    "weight[200,24] "
-    "indices[60]=0..200 offsets[5]:i64{0,10,20,20,59} | weight[3,1] indices[4]=0..3 offsets[1]:i64{0} | "
-    "weight[7,5] "
-    "indices[4]=0..7 offsets[2]:i64{0,3} per_sample_weights[4] | weight[7,130] indices[9]=0..7 "
-    "offsets[3]:i64{0,2,6} "
-    "| bad: "
-    "weight[7,5] indices[2]:i64{0,7} offsets[1]:i64{0} | bad: weight[7] indices[4]=0..7 offsets[1]:i64{0} | "
-    "bad: "
-    "weight[7,5] "
-    "indices[4]=0..7 offsets[1]:i64{0} mode=3";
+    "weight[7,5] indices[9]=0..7 offsets[4]:i64{0,2,6,9} | weight[7,5] indices[9]=0..7 "
+    "offsets[4]:i64{0,0,5,9} | "
+    "weight[200,24] indices[60]=0..200 offsets[5]:i64{0,10,20,20,60} | weight[3,1] indices[4]=0..3 "
+    "offsets[2]:i64{0,4} | weight[7,5] indices[4]=0..7 offsets[3]:i64{0,3,4} per_sample_weights[4] | "
+    "weight[7,130] indices[9]=0..7 offsets[4]:i64{0,2,6,9} | weight[7,3] indices[9]=0..7 "
+    "offsets[3]:i64{0,2,6} | "
+    "bad: weight[7,5] indices[2]:i64{0,7} offsets[1]:i64{0} | bad: weight[7] indices[4]=0..7 "
+    "offsets[1]:i64{0} | "
+    "bad: weight[7,5] indices[4]=0..7 offsets[1]:i64{0} mode=3";
 
 constexpr OpFacts kDistances[] = {
     {"aten::_cdist_forward.default",

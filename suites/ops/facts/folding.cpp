@@ -106,11 +106,15 @@ constexpr OpFacts kPools[] = {
      kExactOnIntegers},
     {"aten::resize.default",
      "self[3,4] size=[2,5] | self[3,4] size=[12] | self[] size=[1,1] | self[5] size=[0,3] | bad: self[3] "
-     "size=[-1]"},
+     "size=[-1]",
+     {},
+     kNoLayouts},
     // A graph cannot give an input another size: in place only what keeps it is a case.
     {"aten::resize_.default", "self[3,4] size=[3,4] | self[] size=[] | bad: self[3] size=[-1]"},
     {"aten::resize_as.default",
-     "self[3,4] the_template[2,5] | self[3,4] the_template[12] | self[5] the_template[0,3]"},
+     "self[3,4] the_template[2,5] | self[3,4] the_template[12] | self[5] the_template[0,3]",
+     {},
+     kNoLayouts},
 };
 
 }  // namespace

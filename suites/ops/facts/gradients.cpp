@@ -235,10 +235,12 @@ constexpr OpFacts kSampling[] = {
      kNoEdges,
      "",
      "f32 f64"},
+    // `output` is the running product of `input`: with another one the gradient is not defined.
     {"aten::cumprod_backward.default",
-     "grad[5,7] input[5,7]~1,0.5 dim=1 output[5,7]~1,0.5 | grad[17] input[17]~1,0.25 dim=0 output[17]~1,0.25 "
-     "| bad: "
-     "grad[5,6] input[5,7] dim=1 output[5,7]",
+     "grad[2,4] input[2,4]{2,0.5,-4,0.25,3,-1,0.5,8} dim=1 output[2,4]{2,1,-4,-1,3,-3,-1.5,-12} | "
+     "grad[2,4] input[2,4]{2,0,-4,0.25,0,0,0.5,8} dim=1 output[2,4]{2,0,0,0,0,0,0,0} | "
+     "grad[2,4] input[2,4]{2,0.5,-4,0.25,3,-1,0.5,8} dim=0 output[2,4]{2,0.5,-4,0.25,6,-0.5,-2,2} | "
+     "bad: grad[5,6] input[5,7] dim=1 output[5,7]",
      {0, 2},
      kNoEdges,
      "",

@@ -32,7 +32,6 @@ constexpr OpFacts kIndexWrites[] = {
      "initial=2 | data[2,4] reduce=sum lengths[2,2]:i64{1,3,4,0} axis=1 | data[0] reduce=sum "
      "lengths[1]:i64{0} | "
      "bad: data[6,2] reduce=median lengths[3]:i64{2,0,4} | bad: data[6,2] reduce=sum lengths[2]:i64{2,9} "
-     "unsafe=true "
      "| bad: data[6,2] reduce=sum",
      {0.5, 1},
      0,

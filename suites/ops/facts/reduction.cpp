@@ -28,6 +28,14 @@ constexpr OpFacts kReductions[] = {
      {0.25, 1},
      0,
      "ord=1 | ord=0 | ord=3 | ord=0.5 | ord=-1 | ord=inf | ord=-inf"},
+    {"aten::logsumexp.default",
+     "self[8,128] dim=[1] | self[5,7] dim=[0] | self[5,7] dim=[0,1] | self[3,5,7] dim=[-2] keepdim=true | "
+     "self[129,3] dim=[0] | self[2,513] dim=[-1] | self[] dim=[0] | self[0,3] dim=[1] | bad: self[5,7] "
+     "dim=[2]",
+     {0, 6},
+     kParts,
+     "",
+     "f32 bf16 f16 f64"},
     {"aten::cumsum.default", "@dims", {0.25, 1}, kExactOnIntegers},
     {"aten::_softmax.default", "@dims half_to_float=false", {0, 6}, kDrawn, "half_to_float=true"},
     {"aten::_log_softmax.default", "@dims half_to_float=false", {0, 6}, kDrawn, "half_to_float=true"},

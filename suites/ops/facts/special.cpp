@@ -34,7 +34,7 @@ constexpr OpFacts kFunctions[] = {
     {"aten::special_scaled_modified_bessel_k0.default", "@pointwise", {8, 7.9}, 0, "", kWide},
     {"aten::special_scaled_modified_bessel_k1.default", "@pointwise", {8, 7.9}, 0, "", kWide},
     {"aten::special_airy_ai.default", "@pointwise", {-2, 6}, 0, "", kWide},
-    {"aten::logaddexp2.default", "@pointwise", {0, 8}},
+    {"aten::logaddexp2.default", "@pointwise", {0, 8}, kParts},
 };
 
 constexpr OpFacts kPolynomials[] = {
@@ -116,12 +116,12 @@ constexpr OpFacts kBits[] = {
     {"aten::copysign.Tensor", "@pointwise", {0, 4}},
     {"aten::copysign.Scalar", "@pointwise other=-2.5", {0, 4}, 0, "other=0 | other=-0.0"},
     {"aten::nextafter.default", "@pointwise", {0, 4}, 0, "", "bf16 f32 f64"},
-    {"aten::fmax.default", "@pointwise", {0, 4}},
-    {"aten::fmin.default", "@pointwise", {0, 4}},
+    {"aten::fmax.default", "@pointwise", {0, 4}, kParts},
+    {"aten::fmin.default", "@pointwise", {0, 4}, kParts},
     {"aten::frexp.Tensor", "@pointwise", {0, 40}},
-    {"aten::ldexp.Tensor", "@pointwise other~1,6", {0, 4}, kNoEdges},
+    {"aten::ldexp.Tensor", "@pointwise other~1,6", {0, 4}, kNoEdges | kParts},
     {"aten::signbit.default", "@pointwise", {0, 4}},
-    {"aten::round.decimals", "@pointwise decimals=2 | @pointwise decimals=-1", {0, 40}, 0, "decimals=1"},
+    {"aten::round.decimals", "@pointwise decimals=2 | @pointwise decimals=-1", {0, 40}, kParts, "decimals=1"},
     {"aten::bitwise_left_shift.Tensor", "@pointwise other~2,2", {0, 20}, kNoEdges},
     {"aten::bitwise_right_shift.Tensor", "@pointwise other~2,2", {0, 20}, kNoEdges},
     {"aten::bitwise_left_shift.Tensor_Scalar", "@pointwise other=3", {0, 20}, kNoEdges},

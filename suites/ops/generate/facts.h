@@ -45,6 +45,8 @@ enum FactFlags : unsigned {
   // Defined by its decomposition (core/decompose): the case's graph holds the parts, which are what backends
   // run.
   kParts = 64,
+  // What it does depends on how a tensor lies in memory, which is no part of its value (resize): no layouts.
+  kNoLayouts = 128,
 };
 
 struct OpFacts {

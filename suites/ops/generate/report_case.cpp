@@ -61,6 +61,14 @@ void expect(const Report& report, Case& made) {
   made.expected_source = "expected_file";
 }
 
+// Whether an operator is defined by its parts is a fact about it.
+unsigned flags_of(std::string_view op) {
+  for (const OpFacts& facts : op_facts().facts()) {
+    if (facts.op == op) return facts.flags & kParts;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void add_reports(const CaseSink& sink, const Report* reports, std::size_t count) {
@@ -71,8 +79,9 @@ void add_reports(const CaseSink& sink, const Report* reports, std::size_t count)
       const auto dtype = parse_dtype(name);
       if (!dtype) throw Error(ErrorCode::internal, std::string(report.source) + ": no dtype " + name);
       const std::string about = *report.about == '\0' ? "" : std::string("-") + report.about;
-      Case made = make_single_case({report.op, report.call}, *dtype, report.source + about + "/" + name,
-                                   report.layout);
+      OpFacts facts{report.op, report.call};
+      facts.flags = flags_of(report.op);
+      Case made = make_single_case(facts, *dtype, report.source + about + "/" + name, report.layout);
       const bool bad = std::string_view(report.call).find("bad:") != std::string_view::npos;
       if (made.checks.negative && !bad) {
         throw Error(ErrorCode::internal, made.id + " is refused: " + made.checks.expect_error);
