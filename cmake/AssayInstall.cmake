@@ -14,7 +14,7 @@ install(DIRECTORY abi/ DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/abi FILES_MATC
 install(TARGETS assay assay-worker assay-judge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS assay_reference_plugin assay_trainium_plugin assay_null_plugin
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/assay)
-install(DIRECTORY harness/contracts DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY harness/contracts harness/known_failures DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness FILES_MATCHING PATTERN "*.json")
 install(FILES harness/worker/torch_worker.py DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker)
 install(DIRECTORY harness/worker/torch_backend DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker
         FILES_MATCHING PATTERN "*.py")
