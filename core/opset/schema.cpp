@@ -68,8 +68,9 @@ bool is_keyword(const Argument& value, std::string_view kind) {
 // torch/csrc/utils/python_arg_parser.cpp, found by trying); all others have overloads of their own for that.
 bool takes_numbers_as_tensors(const Schema& schema, const SchemaArgument& argument) {
   static constexpr std::string_view kNames[] = {
-      "aten::add", "aten::add_", "aten::sub",  "aten::sub_",  "aten::mul",         "aten::mul_",
-      "aten::div", "aten::div_", "aten::copy", "aten::copy_", "aten::floor_divide"};
+      "aten::add",          "aten::add_",     "aten::sub",   "aten::sub_", "aten::mul",
+      "aten::mul_",         "aten::div",      "aten::div_",  "aten::copy", "aten::copy_",
+      "aten::floor_divide", "aten::subtract", "aten::divide"};
   const bool written_to = argument.type.alias.find('!') != std::string::npos;
   return !written_to && std::find(std::begin(kNames), std::end(kNames), schema.name) != std::end(kNames);
 }

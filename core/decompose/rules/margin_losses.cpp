@@ -80,8 +80,8 @@ Ids cosine_embedding(Rewriter& w, const OpCall& call) {
 Ids multi_margin(Rewriter& w, const OpCall& call) {
   const Expression x = given(w, call, "self");
   const Expression target = given(w, call, "target");
-  if (x.rank() == 0 || x.rank() > 2 || element_count(x.shape()) == 0) return {};
-  const int64_t classes = x.shape().back(), rows = element_count(x.shape()) / classes;
+  if (x.rank() > 2 || element_count(x.shape()) == 0) return {};
+  const int64_t classes = x.rank() == 0 ? 1 : x.shape().back(), rows = element_count(x.shape()) / classes;
   const Expression table = x.view({rows, classes}), index = target.view({rows, 1});
   const auto at_target = [&](Expression from) {
     return from.with(

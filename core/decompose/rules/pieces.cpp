@@ -141,11 +141,25 @@ Ids tensordot(Rewriter& w, const OpCall& call) {
       if (std::find(s.contracted.begin(), s.contracted.end(), d) == s.contracted.end()) s.kept.push_back(d);
     }
     for (const int64_t d : s.kept) s.rows *= w.shape(s.value)[static_cast<std::size_t>(d)];
-    for (const int64_t d : s.contracted) s.inner *= w.shape(s.value).at(static_cast<std::size_t>(d));
     return s;
   };
   Side a = side("self", "dims_self"), b = side("other", "dims_other");
-  if (a.contracted.size() != b.contracted.size() || a.inner != b.inner) return {};
+  if (a.contracted.size() != b.contracted.size()) return {};
+  // A dim of size 1 meets the other's sum.
+  const auto add_up = [&](Side& own, const Side& other) {
+    for (std::size_t i = 0; i < own.contracted.size(); ++i) {
+      const int64_t size = w.shape(own.value)[static_cast<std::size_t>(own.contracted[i])];
+      if (size == 1 || w.shape(other.value)[static_cast<std::size_t>(other.contracted[i])] != 1) continue;
+      own.value = sum(w, own.value, {own.contracted[i]}, true);
+    }
+  };
+  add_up(a, b);
+  add_up(b, a);
+  for (Side* s : {&a, &b}) {
+    s->inner = 1;
+    for (const int64_t d : s->contracted) s->inner *= w.shape(s->value)[static_cast<std::size_t>(d)];
+  }
+  if (a.inner != b.inner) return {};
   std::vector<int64_t> order_a = a.kept, order_b = b.contracted;
   order_a.insert(order_a.end(), a.contracted.begin(), a.contracted.end());
   order_b.insert(order_b.end(), b.kept.begin(), b.kept.end());

@@ -116,6 +116,7 @@ def margins() -> None:
         call("multi_margin_loss.default", self_=X, target=i(1, 3, 0), reduction=reduction)
         call("multi_margin_loss.default", self_=X, target=i(1, 3, 0), p=2, margin=0.5, weight=f(4), reduction=reduction)
     call("multi_margin_loss.default", self_=V, target=torch.tensor(2))
+    call("multi_margin_loss.default", self_=torch.tensor(1.5).double(), target=torch.tensor(0))
     call("multi_margin_loss.default", self_=V, target=torch.tensor(2), reduction=0)
 
 
@@ -162,6 +163,7 @@ def pieces() -> None:
     call("movedim.intlist", self_=f(2, 3, 4, 5), source=[1, 3], destination=[2, 1])
     call("tensordot.default", self_=T3, other=f(4, 3, 5), dims_self=[1, 2], dims_other=[1, 0])
     call("tensordot.default", self_=X, other=f(2), dims_self=[], dims_other=[])
+    call("tensordot.default", self_=f(1, 1, 3), other=f(2, 1, 2), dims_self=[0, 1], dims_other=[2, 0])
     call("trace.default", self_=X)
     for offset in (0, 1, -2):
         call("diagflat.default", self_=f(2, 2), offset=offset)
@@ -195,6 +197,8 @@ def forms() -> None:
     call("rsub.Tensor", self_=X, other=f(4), alpha=2)
     call("divide.Tensor", self_=X, other=f(4) + 9)
     call("subtract.Tensor", self_=X, other=f(4), alpha=2)
+    call("divide.Tensor", self_=X, other=4.0)
+    call("subtract.Tensor", self_=X, other=1.5)
     call("special_polygamma.default", n=2, self_=X.abs() + 1)
     for p in (1, 2, 4):
         call("mvlgamma.default", self_=X.abs() + 2, p=p)
