@@ -65,8 +65,9 @@ BY_SERIES = {
     "special.bessel_j1": functools.partial(mpmath.besselj, 1),
     "special.bessel_y0": functools.partial(mpmath.bessely, 0),
     "special.bessel_y1": functools.partial(mpmath.bessely, 1),
+    "special.ndtr": mpmath.ncdf,
 }
-"""Entries whose fp64 values are known to be wrong (docs/disagreements.md, bessel-precision): mpmath's are taken."""
+"""Entries whose fp64 values are known to be wrong (docs/disagreements.md): mpmath's are taken."""
 DTYPES = {
     torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
     torch.uint8, torch.bool, torch.complex64, torch.complex128,
