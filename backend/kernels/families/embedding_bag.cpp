@@ -1,0 +1,123 @@
+// embedding_bag: rows of a table added up, averaged or compared by bag. Which bag a row belongs to follows
+// from comparing its position with all offsets; rows that do not count go to one bag more, which is dropped.
+#include "backend/kernels/composed.h"
+
+namespace assay::backend {
+namespace {
+
+enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+
+// The row that does not count, -1 for none. Of the overload that names it negative ones count from the end.
+int64_t padding_of(const OpCall& call, int64_t rows) {
+  if (call.schema().find("padding_idx") == nullptr || call.is_none("padding_idx")) return -1;
+  const int64_t padding = call.integer("padding_idx");
+  return padding < 0 && call.schema().overload == "padding_idx" ? padding + rows : padding;
+}
+
+void embedding_bag(KernelContext& ctx) {
+  const OpCall& call = ctx.call;
+  const Shape shape = call.output(0).shape;
+  const int64_t bags = shape[0], width = shape[1];
+  if (bags * width == 0) return;
+  const int64_t count = element_count(call.input(call.tensor("indices")).shape);
+  const int64_t mode = call.integer("mode");
+  Composition c(ctx);
+  const auto node = [&](const char* op, std::vector<NamedArgument> arguments) {
+    return c.builder.call(std::string("aten::") + op, std::move(arguments));
+  };
+  const auto binary = [&](const char* op, ValueId a, const Argument& b) {
+    return node(op, {{"self", ValueArg{a}}, {"other", b}});
+  };
+  const auto cast = [&](ValueId x, DType dtype) {
+    if (c.builder.value(x).dtype == dtype) return x;
+    return node("_to_copy.default", {{"self", ValueArg{x}}, {"dtype", DTypeArg{dtype}}});
+  };
+  const auto view = [&](ValueId x, const Shape& size) {
+    return node("view.default", {{"self", ValueArg{x}}, {"size", IntListArg{size, {}}}});
+  };
+  const auto full = [&](const Shape& size, double value) {
+    return node("full.default",
+                {{"size", IntListArg{size, {}}}, {"fill_value", value}, {"dtype", DTypeArg{DType::f32}}});
+  };
+  const auto slice = [&](ValueId x, int64_t start, int64_t end) {
+    return node("slice.Tensor", {{"self", ValueArg{x}}, {"dim", int64_t{0}}, {"start", start}, {"end", end}});
+  };
+
+  ValueId sums = full({bags + 1, width}, 0), sizes = full({bags + 1}, 0);
+  if (count > 0) {
+    const ValueId offsets = cast(c.input("offsets"), DType::i64), indices = c.input("indices");
+    const ValueId position = view(
+        node("arange.start_step",
+             {{"start", int64_t{0}}, {"end", count}, {"step", int64_t{1}}, {"dtype", DTypeArg{DType::i64}}}),
+        {count, 1});
+    // The last offset at or before a row is its bag's: their number less one. Before the first it is -1,
+    // which the scatter traps on.
+    const ValueId begun = binary("ge.Tensor", position, ValueArg{view(slice(offsets, 0, bags), {1, bags})});
+    ValueId bag = binary(
+        "sub.Tensor",
+        node("sum.dim_IntList",
+             {{"self", ValueArg{begun}}, {"dim", IntListArg{{1}, {}}}, {"dtype", DTypeArg{DType::i64}}}),
+        int64_t{1});
+    const auto drop = [&](ValueId counts) {
+      const ValueId other = node("scalar_tensor.default", {{"s", bags}, {"dtype", DTypeArg{DType::i64}}});
+      bag = node("where.self",
+                 {{"condition", ValueArg{counts}}, {"self", ValueArg{bag}}, {"other", ValueArg{other}}});
+    };
+    if (call.boolean("include_last_offset")) {
+      const ValueId end = view(slice(offsets, bags, bags + 1), {1, 1});
+      drop(view(binary("lt.Tensor", position, ValueArg{end}), {count}));
+    }
+    const TensorMeta weight = call.input(call.tensor("weight"));
+    const int64_t padding = padding_of(call, weight.shape[0]);
+    if (padding >= 0) drop(binary("ne.Scalar", indices, padding));
+    ValueId rows =
+        cast(node("index_select.default",
+                  {{"self", ValueArg{c.input("weight")}}, {"dim", int64_t{0}}, {"index", ValueArg{indices}}}),
+             DType::f32);
+    if (!call.is_none("per_sample_weights")) {
+      rows = binary("mul.Tensor", rows,
+                    ValueArg{view(cast(c.input("per_sample_weights"), DType::f32), {count, 1})});
+    }
+    const ValueId to = node("expand.default", {{"self", ValueArg{view(bag, {count, 1})}},
+                                               {"size", IntListArg{{count, width}, {}}}});
+    const auto scatter = [&](ValueId into, ValueId index, ValueId src) {
+      return node("scatter_add.default", {{"self", ValueArg{into}},
+                                          {"dim", int64_t{0}},
+                                          {"index", ValueArg{index}},
+                                          {"src", ValueArg{src}}});
+    };
+    sizes = scatter(sizes, bag, full({count}, 1));
+    if (mode == kMax) {
+      sums = node("scatter_reduce.two", {{"self", ValueArg{sums}},
+                                         {"dim", int64_t{0}},
+                                         {"index", ValueArg{to}},
+                                         {"src", ValueArg{rows}},
+                                         {"reduce", std::string("amax")},
+                                         {"include_self", false}});
+    } else {
+      sums = scatter(sums, to, rows);
+    }
+    if (mode == kMean) {
+      const ValueId divisor =
+          node("clamp.default", {{"self", ValueArg{sizes}}, {"min", 1.0}, {"max", NoneArg{}}});
+      sums = binary("div.Tensor", sums, ValueArg{view(divisor, {bags + 1, 1})});
+    }
+  }
+  const ValueId result = cast(slice(sums, 0, bags), call.output(0).dtype);
+  c.builder.output(result);
+  // The sizes of the other two results depend on data, so nobody uses them here.
+  for (std::size_t i = 1; i < call.outputs().size(); ++i)
+    c.builder.output(i == 2 ? cast(slice(sizes, 0, bags), call.output(2).dtype) : result);
+  c.run();
+}
+
+}  // namespace
+
+void register_embedding_bag(KernelTable& table) {
+  for (const char* name : {"_embedding_bag.default", "_embedding_bag_forward_only.default",
+                           "embedding_bag.default", "embedding_bag.padding_idx"}) {
+    table.add(std::string("aten::") + name, embedding_bag);
+  }
+}
+
+}  // namespace assay::backend
