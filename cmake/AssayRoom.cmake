@@ -71,6 +71,17 @@ function(assay_room name)
   endif()
 endfunction()
 
+# assay_program(NAME SOURCE ROOM): an executable. Short-lived small blocks (JSON, messages) are a quarter of what a run
+# of single operators costs with glibc's malloc; mimalloc halves that. Sanitizers bring their own.
+find_package(mimalloc 2 QUIET)
+function(assay_program name source room)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE assay_${room})
+  if(TARGET mimalloc AND NOT ASSAY_SANITIZE)
+    target_link_libraries(${name} PRIVATE -Wl,--push-state,--no-as-needed mimalloc -Wl,--pop-state)
+  endif()
+endfunction()
+
 # assay_registry(TARGET FUNCTION TABLE_TYPE HEADER DIR...)
 #
 # Every file NAME.cpp in the given folders defines `void register_NAME(TABLE_TYPE&)`; this generates FUNCTION, which

@@ -75,13 +75,14 @@ std::shared_ptr<const Case> functional_case(const std::shared_ptr<const Case>& c
 }
 
 // `graph` becomes the one that the backend runs where it is not the case's own.
+// `graph_json` is the text of the case's graph.
 RunRequest request_of(const RunOptions& options, const PlannedCase& planned, std::vector<Tensor> inputs,
-                      Prepared prepared, std::optional<Graph>& graph) {
+                      Prepared prepared, std::string graph_json, std::optional<Graph>& graph) {
   const Case& c = *planned.c;
   RunRequest request;
   request.case_id = c.id;
   request.mode = planned.mode;
-  request.graph_json = graph_to_json(*c.graph);
+  request.graph_json = std::move(graph_json);
   request.input_names = input_names(*c.graph);
   request.inputs = std::move(inputs);
   request.chain_names = std::move(prepared.chain_names);
@@ -132,9 +133,15 @@ Record blank_record(const RunOptions& options, const PlannedCase& planned) {
 
 CaseRunner::CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract)
     : options_(options),
-      contract_(std::move(contract)),
       worker_(spec, hello_of(options), worker_limits(options)),
-      judge_(judge_limits(options)) {}
+      judge_(judge_limits(options)) {
+  set_contract(std::move(contract));
+}
+
+void CaseRunner::set_contract(Contract contract) {
+  contract_ = std::move(contract);
+  contract_json_ = contract_.to_json();
+}
 
 std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
   const auto start = std::chrono::steady_clock::now();
@@ -203,11 +210,13 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   judge_request.backend_is_reference = worker_.spec().is_reference;
   judge_request.keep_all_nodes = options_.all_nodes;
 
-  auto prepared = judge_.prepare(judge_request);
+  JudgeTexts texts{graph_to_json(*c.graph), contract_json_};
+  auto prepared = judge_.prepare(judge_request, texts);
   if (!prepared) return std::nullopt;
   std::optional<Graph> lifted;
-  const RunRequest request = request_of(options_, {functional, planned.mode, planned.same_as},
-                                        judge_request.inputs, std::move(*prepared), lifted);
+  const RunRequest request =
+      request_of(options_, {functional, planned.mode, planned.same_as}, judge_request.inputs,
+                 std::move(*prepared), std::move(texts.graph_json), lifted);
   const auto result = worker_.run(request, lifted ? *lifted : *c.graph);
   if (!result) return std::nullopt;
   auto verdict = judge_.judge(*result);

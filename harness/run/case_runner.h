@@ -32,7 +32,7 @@ class CaseRunner {
   CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract);
 
   WorkerClient& worker() { return worker_; }
-  void set_contract(Contract contract) { contract_ = std::move(contract); }
+  void set_contract(Contract contract);
   // nullopt if request_stop() was called meanwhile. Never throws for what a case, a worker or the judge does.
   std::optional<CaseOutcome> run(const PlannedCase& planned);
 
@@ -42,6 +42,7 @@ class CaseRunner {
 
   const RunOptions& options_;
   Contract contract_;
+  std::string contract_json_;  // of contract_
   WorkerClient worker_;
   JudgeClient judge_;
   MutantTrials trials_;

@@ -30,10 +30,10 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
   return std::move(exchange.reply);
 }
 
-std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request) {
+std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const JudgeTexts& texts) {
   try {
     if (!process_.running()) process_.start({find_program("assay-judge")});
-    auto reply = ask(encode_prepare(request), "prepared");
+    auto reply = ask(encode_prepare(request, texts), "prepared");
     if (!reply) return std::nullopt;
     return decode_prepared(std::move(*reply), "judge");
   } catch (const Error& error) {

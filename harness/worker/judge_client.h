@@ -20,7 +20,7 @@ class JudgeClient {
   explicit JudgeClient(ExchangeLimits limits) : limits_(limits) {}
 
   // Throw JudgeFailure; nullopt if request_stop() was called.
-  std::optional<Prepared> prepare(const JudgeRequest& request);
+  std::optional<Prepared> prepare(const JudgeRequest& request, const JudgeTexts& texts);
   std::optional<Verdict> judge(const RunResult& result);
 
  private:

@@ -32,7 +32,7 @@ Checks checks_from(const Fields& fields) {
 
 }  // namespace
 
-Frame encode_prepare(const JudgeRequest& request) {
+Frame encode_prepare(const JudgeRequest& request, const JudgeTexts& texts) {
   std::vector<Tensor> tensors = request.inputs;
   Json expected = Json::array();
   for (const auto& [name, tensor] : request.expected) {
@@ -41,12 +41,12 @@ Frame encode_prepare(const JudgeRequest& request) {
   }
   return make_frame({{"type", "prepare"},
                      {"case_id", request.case_id},
-                     {"graph", graph_to_json(*request.graph)},
+                     {"graph", texts.graph_json},
                      {"inputs", request.inputs.size()},
                      {"expected", std::move(expected)},
                      {"expected_source", request.expected_source},
                      {"checks", json_of(request.checks)},
-                     {"contract", request.contract.to_json()},
+                     {"contract", texts.contract_json},
                      {"options", request.options},
                      {"mode", request.mode},
                      {"seed", request.seed},
@@ -55,14 +55,17 @@ Frame encode_prepare(const JudgeRequest& request) {
                     std::move(tensors));
 }
 
-JudgeRequest decode_prepare(Frame frame, const std::string& origin) {
+JudgeRequest decode_prepare(Frame frame, const std::string& origin, LastContract& last) {
   const Json json = header_of(frame, origin);
   const Fields fields(json, origin + ": prepare");
   JudgeRequest request;
   request.case_id = fields.text("case_id");
   request.checks = checks_from(fields.object("checks"));
   request.expected_source = fields.text("expected_source");
-  request.contract = Contract::parse(fields.text("contract"), "Contract");
+  if (const std::string contract = fields.text("contract"); contract != last.json || contract.empty()) {
+    last = {contract, Contract::parse(contract, "Contract")};
+  }
+  request.contract = last.contract;
   for (const auto& [key, value] : fields.at("options").items())
     request.options[key] = value.get<std::string>();
   request.mode = fields.text("mode");

@@ -21,9 +21,21 @@ struct Prepared {
   std::vector<int> free_nodes;
 };
 
-// `request.graph` crosses as JSON; a case of bad input is read back without being validated.
-Frame encode_prepare(const JudgeRequest& request);
-JudgeRequest decode_prepare(Frame frame, const std::string& origin);
+// Texts of a JudgeRequest that are the same for many requests or serve others as well.
+struct JudgeTexts {
+  std::string graph_json;     // of request.graph
+  std::string contract_json;  // of request.contract
+};
+// The Contract read last: nearly all requests to a judge have the same one.
+struct LastContract {
+  std::string json;
+  Contract contract;
+};
+
+// `request.graph` and `request.contract` cross as the texts; a case of bad input is read back without being
+// validated.
+Frame encode_prepare(const JudgeRequest& request, const JudgeTexts& texts);
+JudgeRequest decode_prepare(Frame frame, const std::string& origin, LastContract& last);
 Frame encode(const Prepared& prepared);
 Prepared decode_prepared(Frame frame, const std::string& origin);
 

@@ -55,7 +55,7 @@ class JudgeServer {
   Frame prepare(Frame frame) {
     judge_.reset();
     Prepared prepared;
-    JudgeRequest request = decode_prepare(std::move(frame), kOrigin);
+    JudgeRequest request = decode_prepare(std::move(frame), kOrigin, contract_);
     const std::shared_ptr<const Graph> graph = request.graph;
     const bool eager = request.mode == "eager";
     const bool negative = request.checks.negative;
@@ -92,6 +92,7 @@ class JudgeServer {
     return verdict;
   }
 
+  LastContract contract_;
   std::optional<Judge> judge_;
 };
 
