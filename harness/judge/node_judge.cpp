@@ -95,6 +95,7 @@ void mark_lost(reference::BoundedWide& output, const reference::Wide& witness) {
     if (std::isfinite(own[k]) || std::isnan(witness.real[k]) || own[k] == witness.real[k]) continue;
     output.special.resize(own.size());
     output.special[k] = static_cast<uint8_t>(output.special[k] | reference::special_undefined);
+    if (k < output.bound.size()) output.bound[k] = HUGE_VAL;
   }
 }
 

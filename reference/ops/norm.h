@@ -33,6 +33,8 @@ inline Bounded rstd_of(double variance, double variance_bound, double eps) {
 }
 inline Normaliser<Bounded> row_statistics(const Bounded* row, int64_t n, double eps) {
   const Moments m = bounded_moments(row, n);
+  // Squares of finite f64 numbers that overflow in fp64 itself: nothing is known of what is made of them.
+  if (std::isinf(m.variance)) return {{m.mean, m.mean_bound, 0}, {std::nan(""), 0, 0}};
   return {{m.mean, m.mean_bound, 0}, rstd_of(m.variance, m.variance_bound, eps)};
 }
 
