@@ -186,6 +186,14 @@ Q igamma(Q a, Q x, bool complement) {
   if (x == 0) return none;
   if (isinfq(a)) return isinfq(x) ? kNan : none;
   if (isinfq(x)) return all;
+  if (a > 0x1p80Q) {
+    // The sum of that many waiting times is normal (26.4.11) but for its skewness, 2 / sqrt(a); the terms
+    // after are of the order of 1 / a.
+    const Q z = (x - a) / sqrtq(a);
+    if (fabsq(z) > 1000) return (z > 0) == complement ? 0 : 1;
+    const Q skewed = expq(-z * z / 2) / sqrtq(2 * M_PIq) * (z * z - 1) / (3 * sqrtq(a));
+    return complement ? erfcq(z / M_SQRT2q) / 2 + skewed : erfcq(-z / M_SQRT2q) / 2 - skewed;
+  }
   const Q scale = expq(a * logq(x) - x - lgammaq(a));
   if (x < a + 1) {
     const Q lower = scale * series(1 / a, [&](int k) { return x / (a + k); });
