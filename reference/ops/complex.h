@@ -34,6 +34,7 @@ Operand<ComplexOf<T>> complex_argument(const OpCall& call, const Inputs<T>& in, 
 
 // Of a complex number that is not finite any parts are right: they depend on the formula.
 inline void free_if_infinite(Bounded& re, Bounded& im) {
+  re.overflow = im.overflow = re.overflow || im.overflow;  // products and quotients mix the parts
   const double most = current_environment->max;
   if (std::fabs(re.value) <= most && std::fabs(im.value) <= most) return;
   re.bound = im.bound = HUGE_VAL;
