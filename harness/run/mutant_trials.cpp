@@ -12,6 +12,10 @@
 namespace assay {
 namespace {
 
+// After so many cases that the backend does not pass without a defect, it is not asked for more: it lacks the
+// operator, or the dtype.
+constexpr int kUseless = 16;
+
 void set(Record& record, Status status, const std::string& reason, const std::string& detail) {
   record.status = status;
   record.reason = reason;
@@ -49,14 +53,18 @@ bool rounds_before_store(const OpCall& call, const Precision& precision) {
   return float_format(precision.intermediate).precision <= float_format(call.output(0).dtype).precision;
 }
 
-// Newton-Schulz iterations may hold their matrices in the operand's dtype: what they round away is more than
-// the last bit of a result, and more than a subnormal one.
-std::string excuse_of_matrices(const OpCall& call, const Contract& contract, const Precision& precision) {
-  if (call.op() != "assay::muon_orthogonalize.default") return "";
+// What the operator's definition lets implementations store in the operands' dtype on the way: rounding it is
+// more than the last bit of a result.
+std::string excuse_of_stores(const OpCall& call, const Contract& contract, const Precision& precision) {
+  const bool muon = call.op() == "assay::muon_orthogonalize.default";
+  const bool filtered =
+      call.op().starts_with("aten::_upsample_") && call.op().find("_aa.") != std::string::npos;
+  if (!muon && !filtered) return "";
   const DType held = computation_dtype(call);
   if (float_format(held).precision >= float_format(precision.intermediate).precision) return "";
   return rule_of(contract, "intermediate", call) +
-         ": matrices between products are held in the operand's dtype";
+         (muon ? ": matrices between products are held in the operand's dtype"
+               : ": the image between rows and columns is held in the operand's dtype");
 }
 
 std::string excuse_of_bits(const Mutant& mutant, const OpCall& call, const Contract& contract,
@@ -69,7 +77,7 @@ std::string excuse_of_bits(const Mutant& mutant, const OpCall& call, const Contr
     if (float_format(weights).precision < float_format(precision.intermediate).precision)
       return rule_of(contract, "input", call) + ": weights of attention are stored in the operands' dtype";
   }
-  if (const std::string held = excuse_of_matrices(call, contract, precision); !held.empty()) return held;
+  if (const std::string stored = excuse_of_stores(call, contract, precision); !stored.empty()) return stored;
   const bool inexact = rounds_before_store(call, precision) ||
                        (mutant.allowance == Allowance::tie_break && !precision.correctly_rounded);
   return inexact ? rule_of(contract, "intermediate", call) : "";
@@ -95,7 +103,8 @@ std::string excuse(const Mutant& mutant, const OpCall& call, const Contract& con
     case Allowance::subnormals:
       if (precision.ftz_out) return rule_of(contract, "ftz_out", call);
       if (precision.ftz_in) return rule_of(contract, "ftz_in", call);
-      return excuse_of_matrices(call, contract, precision);
+      // A subnormal element of Muon's is far below what rounding the matrices moves it by.
+      return call.op().starts_with("assay::muon") ? excuse_of_stores(call, contract, precision) : "";
     case Allowance::operands:
       return precision.input ? rule_of(contract, "input", call) : "";
     case Allowance::overflow:
@@ -161,12 +170,14 @@ std::optional<Record> MutantTrials::run(const Case& pair, Record record, const A
     return record;
   }
   if (pair.subject != std::exchange(subject_, pair.subject)) clean_.clear();
-  int eligible = 0, changed = 0;
+  int eligible = 0, changed = 0, useless = 0;
   std::string survived, excuses, unexplained, ineligible;
   for (const auto& given : pair.trials) {
+    if (eligible == 0 && useless == kUseless) break;
     const auto clean = without_mutant(*given, attempt);
     if (!clean) return std::nullopt;
     if (clean->record.status != Status::pass) {
+      ++useless;
       if (ineligible.empty())
         ineligible = fmt::format("{} without the defect: {}", given->id, said(clean->record));
       continue;
@@ -186,6 +197,8 @@ std::optional<Record> MutantTrials::run(const Case& pair, Record record, const A
     }
     ++eligible;
     if (trial->mutant_changed.has_value() && !*trial->mutant_changed) continue;
+    // What is done to an input may be what the kernel then refuses to run on again: that says nothing.
+    if (mutant->effect == Effect::inputs && found.reason == "device_trap") continue;
     if (!trial->mutant_changed || (!is_finding(found.status) && !is_pass(found.status))) {
       set(record, Status::infrastructure_error, found.reason.empty() ? "internal" : found.reason,
           fmt::format("{} with the defect {}: {}: {}", given->id, pair.mutant, said(found), found.detail));

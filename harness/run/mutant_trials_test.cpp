@@ -105,6 +105,16 @@ TEST(MutantTrials, CasesThatFailWithoutTheDefectSayNothing) {
   EXPECT_THAT(record->detail, HasSubstr("ops/neg/0 without the defect"));
 }
 
+TEST(MutantTrials, AnOperatorThatABackendLacksIsNotAskedForOnAllCases) {
+  MutantTrials trials;
+  int calls = 0;
+  const auto record =
+      trials.run(pair("tail_dropped", 40), make_record(),
+                 judge(trial(Status::unsupported, std::nullopt, "operator"), kPass, &calls), nothing);
+  EXPECT_EQ(record->status, Status::skip_eligibility);
+  EXPECT_EQ(calls, 16);
+}
+
 TEST(MutantTrials, AWorkerThatDiesIsNoFinding) {
   MutantTrials trials;
   const auto died =

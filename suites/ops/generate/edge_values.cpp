@@ -105,11 +105,16 @@ Tensor with_edges(DType dtype, const Shape& shape, const Domain& domain, const E
   const auto is_edge = [&](std::size_t i) {
     return only_edges || is_dense(i) || (many ? (i + shift) % 4 != 3 : (i + shift) % 3 == 0);
   };
+  const auto place = [&](std::size_t i) {
+    if (many) return i + 7 * shift;
+    if (!is_dense(i)) return i / 3 + shift + first;
+    return count < n ? i - count / 2 - 1 + shift % 2 + first : i + shift + first;
+  };
   for (std::size_t i = 0; i < count; ++i) {
     if (only_edges) {
       values[i] = edges.values[(phase == 0 ? i : i / n + shift - 1) % n];
     } else if (is_edge(i)) {
-      values[i] = edges.values[(many ? i + 7 * shift : (is_dense(i) ? i : i / 3) + shift + first) % n];
+      values[i] = edges.values[place(i) % n];
     } else {
       values[i] = ordinary(domain, i + 17 * shift);
     }
