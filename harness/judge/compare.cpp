@@ -195,6 +195,12 @@ Comparison compare_bounded(const Tensor& got, const reference::Wide& want, const
   return collector.take();
 }
 
+bool holds_values(const Tensor& tensor) {
+  if (!tensor.defined() || tensor.dtype() != DType::boolean) return true;
+  const std::vector<int64_t> values = integers_as_stored(tensor);
+  return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0 || v == 1; });
+}
+
 std::optional<MetaMismatch> compare_meta(const Tensor& got, DType dtype, const Shape& shape,
                                          const std::string& output) {
   if (!got.defined())

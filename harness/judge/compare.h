@@ -47,6 +47,9 @@ Comparison compare_exact(const Tensor& got, const Tensor& want, const CompareRul
 Comparison compare_bounded(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound,
                            const CompareRule& rule);
 
+// Every element is a value of its dtype: a bool is a byte of 0 or 1. True for what is undefined.
+bool holds_values(const Tensor& tensor);
+
 // nullopt if equal; else "shape_mismatch", "dtype_mismatch" or "missing_output" with a sentence.
 struct MetaMismatch {
   std::string reason, detail;

@@ -79,6 +79,8 @@ TEST(CompareExact, BoolsAreBytesOfZeroOrOne) {
   EXPECT_EQ(c.beyond, 1);
   ASSERT_TRUE(c.worst.has_value());
   EXPECT_EQ(c.worst->got, 255);
+  EXPECT_TRUE(holds_values(want) && holds_values(f32({kNan})) && holds_values(Tensor()));
+  EXPECT_FALSE(holds_values(Tensor::from_bytes(DType::boolean, {3}, bytes.data(), 3)));
 }
 
 TEST(CompareBounded, MarginIsErrorOverBound) {

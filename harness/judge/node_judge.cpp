@@ -327,7 +327,7 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
   }
   // Other choices that are as good (ties, the last of equal extrema).
   if (const auto problem = reference::check_choice(call, question_.inputs, got);
-      problem && problem->empty()) {
+      problem && problem->empty() && std::all_of(got.begin(), got.end(), holds_values)) {
     verdict.margin = 0;
     keep_worse(verdict.gates, "bound", {GateStatus::pass, 0, 1});
     return verdict;
