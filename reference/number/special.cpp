@@ -273,6 +273,11 @@ Bounded special(Special1 f, Bounded x) {
   // Half of the smallest number, as I1 has it, may be rounded either way.
   const double eta = current_environment->eta;
   if (v == 0 && x.value != 0 && std::fabs(x.value) < eta * 0x1p60) result.bound += eta;
+  if (f == Special1::airy_ai && x.value < 0) {
+    // Oscillates: the value is known as well as its phase is, 2/3 |x|^(3/2) in extended precision.
+    const double phase = 2 * std::pow(-x.value, 1.5) / 3 * 0x1p-62;
+    result.bound += phase < 0.1 ? phase * std::pow(-x.value, -0.25) : HUGE_VAL;
+  }
   return result;
 }
 Bounded special(Special2 f, Bounded a, Bounded x) {
