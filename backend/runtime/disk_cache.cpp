@@ -142,13 +142,19 @@ std::string DiskCache::path_of(const GraphKey& key) const {
   return folder_of(key) + "/" + name + std::string(kSuffix);
 }
 
-std::string DiskCache::miss_reason(const GraphKey& key) const {
+std::string DiskCache::miss_reason(const GraphKey& key) {
+  const std::string folder = folder_of(key);
+  const auto [found, first] = entries_.try_emplace(folder);
+  if (first) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      if (const auto hashes = parse_name(it->path().filename().string())) found->second.push_back(*hashes);
+    }
+  }
   const SectionHashes now = hashes_of(key);
   std::optional<SectionHashes> nearest;
-  std::error_code error;
-  for (fs::directory_iterator it(folder_of(key), error), end; !error && it != end; it.increment(error)) {
-    const auto hashes = parse_name(it->path().filename().string());
-    if (hashes && (!nearest || distance(now, *hashes) < distance(now, *nearest))) nearest = hashes;
+  for (const SectionHashes& hashes : found->second) {
+    if (!nearest || distance(now, hashes) < distance(now, *nearest)) nearest = hashes;
   }
   return std::string(nearest ? reason_of_miss(now, *nearest) : "new graph");
 }
@@ -196,6 +202,9 @@ uint64_t DiskCache::store(const GraphKey& key, std::string_view bytes, std::stri
     return 0;
   }
   used_bytes_ = used_bytes_.value_or(0) + packed.size();
+  if (const auto known = entries_.find(folder_of(key)); known != entries_.end()) {
+    known->second.push_back(hashes_of(key));
+  }
   return packed.size();
 }
 

@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/compiler/graph_key.h"
 
@@ -43,12 +45,15 @@ class DiskCache {
  private:
   std::string folder_of(const GraphKey& key) const;
   std::string path_of(const GraphKey& key) const;
-  std::string miss_reason(const GraphKey& key) const;
+  std::string miss_reason(const GraphKey& key);
   void make_room(uint64_t bytes);
 
   std::string directory_;
   uint64_t limit_bytes_;
   std::optional<uint64_t> used_bytes_;  // as last counted, plus what was written since
+  // By structure: the entries as listed at the first miss, plus what was stored since. A run of single
+  // operators misses thousands of times in one folder.
+  std::map<std::string, std::vector<SectionHashes>> entries_;
 };
 
 }  // namespace assay::backend
