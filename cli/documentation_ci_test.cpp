@@ -60,13 +60,15 @@ const std::pair<const char*, const char*> kNotRun[] = {
 
 class Documentation : public ProgramTest {
  protected:
-  // What the documents call MODEL.pt2, FOLDER, PLUGIN.so, and runs.
+  // What the documents call MODEL.pt2, FOLDER, PLUGIN.so, all.jsonl.zst, and runs.
   void make_what_documents_name() const {
     const std::string model = ASSAY_SOURCE_DIR "/core/io/testdata/kinds.pt2";
     std::filesystem::copy_file(model, path("MODEL.pt2"));
     std::filesystem::create_directories(folder_ / "FOLDER");
     std::filesystem::copy_file(model, path("FOLDER/NAME.pt2"));
     std::filesystem::copy_file(ASSAY_BINARY_DIR "/lib/assay_null.so", path("PLUGIN.so"));
+    std::filesystem::copy_file(ASSAY_SOURCE_DIR "/suites/witness/data/opinfo.jsonl.zst",
+                               path("all.jsonl.zst"));
     std::filesystem::create_directory_symlink(ASSAY_SOURCE_DIR "/sweeps", folder_ / "sweeps");
     for (const char* out : {"assay-out/RUN", "BASE_RUN", "CURRENT_RUN"}) {
       ASSERT_EQ(assay({"run", "--backend", "reference", "--filter", "ops/relu/*", "--out", out}).status, 0);
