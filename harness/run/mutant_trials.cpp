@@ -77,7 +77,7 @@ std::string excuse_of_bits(const Mutant& mutant, const OpCall& call, const Contr
     if (float_format(weights).precision < float_format(precision.intermediate).precision)
       return rule_of(contract, "input", call) + ": weights of attention are stored in the operands' dtype";
   }
-  if (const std::string stored = excuse_of_stores(call, contract, precision); !stored.empty()) return stored;
+  if (std::string stored = excuse_of_stores(call, contract, precision); !stored.empty()) return stored;
   const bool inexact = rounds_before_store(call, precision) ||
                        (mutant.allowance == Allowance::tie_break && !precision.correctly_rounded);
   return inexact ? rule_of(contract, "intermediate", call) : "";

@@ -38,7 +38,7 @@ Trial trial(Status status, std::optional<bool> changed, const std::string& reaso
 }
 
 // A judge of cases without a defect says `clean`, one of cases with it `planted`.
-MutantTrials::Attempt judge(Trial clean, Trial planted, int* calls = nullptr) {
+MutantTrials::Attempt judge(const Trial& clean, const Trial& planted, int* calls = nullptr) {
   return [=](const Case& c) -> std::optional<Trial> {
     if (calls != nullptr) ++*calls;
     return c.mutant.empty() ? clean : planted;

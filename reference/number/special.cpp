@@ -105,10 +105,11 @@ Real zeta(Real s, Real q) {
     if (q < -1e6L) return kNan;
   }
   Real sum = 0;
-  for (; q < 20 + s; q += 1) {
+  while (q < 20 + s) {
     const Real term = std::pow(q, -s);
     sum += term;
     if (q > 0 && term <= sum * 1e-24L) return sum;  // 0 <= 0: underflow, for huge s
+    q += 1;
   }
   Real power = std::pow(q, -s), rising = s, factorial = 2;
   sum += power * q / (s - 1) + power / 2;
