@@ -72,8 +72,8 @@ inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
   static Simulators simulators[] = {Simulators(Generation::trn1), Simulators(Generation::trn2),
                                     Simulators(Generation::trn3)};
   Simulators& simulator = simulators[static_cast<std::size_t>(generation)];
-  auto want = reference::evaluate_bounded(
-      call, operands, contract.precision(call.op(), computation_dtype(call), "eager"));
+  auto want = reference::evaluate_bounded(call, operands,
+                                          contract.precision(call.op(), computation_dtype(call), "eager"));
   try {
     const CompiledCall compiled = compile_call(call, core(generation), {});
     std::vector<Tensor> tensors, results, again;
