@@ -104,6 +104,7 @@ Real zeta(Real s, Real q) {
     if (s != std::floor(s)) return kNan;
     if (q < -1e6L) return kNan;
   }
+  if (std::isinf(q)) return 0;
   Real sum = 0;
   while (q < 20 + s) {
     const Real term = std::pow(q, -s);
