@@ -141,6 +141,7 @@ Q zeta(Q s, Q q) {
     if (q == floorq(q)) return kInfinity;
     if (s != floorq(s) || q < -1e6Q) return kNan;
   }
+  if (isinfq(q)) return 0;
   Q sum = 0;
   for (; q < 60 + s; q += 1) {
     const Q term = powq(q, -s);
