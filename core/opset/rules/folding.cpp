@@ -135,9 +135,9 @@ Metas fractional_max_pool(const OpCall& call, int64_t spatial) {
   const std::size_t first = self.shape.size() - kernel.size();
   for (std::size_t i = 0; i < kernel.size(); ++i) {
     const int64_t size = self.shape[first + i], out = shape[first + i];
+    const bool fits = kernel[i] >= 1 && kernel[i] <= size && out >= 1;
     // Only in two dims may the windows start one element apart.
-    const int64_t most = size - kernel[i] + (spatial == 2 ? 1 : 0);
-    if (kernel[i] < 1 || out < 1 || kernel[i] > size || out > most) {
+    if (!fits || out > size - kernel[i] + (spatial == 2 ? 1 : 0)) {
       fail(call, "kernel_size {} and output_size {} do not fit into size {} of dim {}", kernel[i], out, size,
            first + i);
     }

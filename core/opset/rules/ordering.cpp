@@ -1,5 +1,6 @@
 // Scans, medians and other order statistics, sorted searches, unique elements and histograms.
 #include <algorithm>
+#include <limits>
 
 #include "core/opset/checks.h"
 
@@ -188,11 +189,19 @@ void check_weight(const OpCall& call, const Shape& samples) {
   require_same_dtype(call, "weight", "self");
 }
 
+// A bin lies between two edges.
+int64_t edges_of(const OpCall& call, int64_t bins) {
+  if (bins <= 0 || bins == std::numeric_limits<int64_t>::max()) {
+    fail(call, "bins is {}; it must be positive and have a successor", bins);
+  }
+  return bins + 1;
+}
+
 Metas histogram_of_count(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   require_histogram_dtype(call, "self");
   const int64_t bins = call.integer("bins");
-  if (bins <= 0) fail(call, "bins is {}; it must be positive", bins);
+  const int64_t edges = edges_of(call, bins);
   if (const auto range = call.floats_opt("range")) {
     require_length(call, "range", range->size(), 2);
     if ((*range)[0] > (*range)[1]) {
@@ -200,7 +209,7 @@ Metas histogram_of_count(const OpCall& call) {
     }
   }
   check_weight(call, self.shape);
-  return {{self.dtype, {bins}}, {self.dtype, {bins + 1}}};
+  return {{self.dtype, {bins}}, {self.dtype, {edges}}};
 }
 
 Metas histogram_of_edges(const OpCall& call) {
@@ -246,7 +255,8 @@ void check_counts(const OpCall& call) {
 Metas histogramdd_edges(const OpCall& call) {
   check_counts(call);
   Metas out;
-  for (const int64_t count : call.integers("bins")) out.push_back({meta(call, "self").dtype, {count + 1}});
+  for (const int64_t count : call.integers("bins"))
+    out.push_back({meta(call, "self").dtype, {edges_of(call, count)}});
   return out;
 }
 Metas histogramdd_of_counts(const OpCall& call) {
