@@ -16,7 +16,7 @@ namespace assay::reference {
 struct OpUnderTest {
   // Tensors are the arguments of those names, in order; lists are not needed here.
   OpUnderTest(const std::string& op, std::vector<std::pair<std::string, Wide>> tensors,
-              std::vector<NamedArgument> others = {})
+              const std::vector<NamedArgument>& others = {})
       : tensors_(std::move(tensors)), call_(make(op, others)) {}
 
   const OpCall& call() const { return call_; }

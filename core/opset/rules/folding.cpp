@@ -13,7 +13,7 @@ struct Fold {
 };
 Fold fold_of(const OpCall& call) {
   const auto list = [&](const char* name) {
-    const std::vector<int64_t> out = call.integers(name, 2);
+    std::vector<int64_t> out = call.integers(name, 2);
     require_length(call, name, out.size(), 2);
     return out;
   };

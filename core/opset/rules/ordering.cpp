@@ -235,7 +235,7 @@ Shape check_samples(const OpCall& call, std::size_t bins) {
     fail(call, "bins has {} entries; it must have {}, one for each coordinate of self", bins,
          self.shape.back());
   }
-  const Shape samples(self.shape.begin(), self.shape.end() - 1);
+  Shape samples(self.shape.begin(), self.shape.end() - 1);
   check_weight(call, samples);
   return samples;
 }
