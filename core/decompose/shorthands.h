@@ -1,9 +1,12 @@
 // Operators that many decompositions write, one function each.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/decompose/decompose.h"
@@ -11,6 +14,19 @@
 namespace assay {
 
 using Ids = std::vector<ValueId>;
+
+// The call under another name.
+inline DecomposeRule renamed(std::string op) {
+  return [op = std::move(op)](Rewriter& w, const OpCall& call) { return w.emit_all(op, passed_on(call)); };
+}
+
+// The tensors of a list.
+inline Ids values_of(const OpCall& call, std::string_view argument) {
+  Ids ids;
+  for (const int index : call.tensors(argument))
+    ids.push_back(call.input_values().at(static_cast<std::size_t>(index)));
+  return ids;
+}
 
 inline ValueId binary(Rewriter& w, const char* op, ValueId a, const Argument& b) {
   return w.emit(op, {{"self", ValueArg{a}}, {"other", b}});
@@ -58,6 +74,38 @@ inline ValueId unsqueeze(Rewriter& w, ValueId self, int64_t dim) {
 inline ValueId slice(Rewriter& w, ValueId self, int64_t dim, int64_t start, int64_t end) {
   return w.emit("aten::slice.Tensor",
                 {{"self", ValueArg{self}}, {"dim", dim}, {"start", start}, {"end", end}});
+}
+
+inline ValueId gather(Rewriter& w, ValueId self, int64_t dim, ValueId index) {
+  return w.emit("aten::gather.default", {{"self", ValueArg{self}}, {"dim", dim}, {"index", ValueArg{index}}});
+}
+
+inline ValueId flip(Rewriter& w, ValueId self, const std::vector<int64_t>& dims) {
+  return w.emit("aten::flip.default", {{"self", ValueArg{self}}, {"dims", IntListArg{dims, {}}}});
+}
+
+// Zeros around: pairs of numbers of elements, the last dim's first.
+inline ValueId padded(Rewriter& w, ValueId self, const std::vector<int64_t>& pad) {
+  if (std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; })) return self;
+  return w.emit("aten::constant_pad_nd.default", {{"self", ValueArg{self}}, {"pad", IntListArg{pad, {}}}});
+}
+
+inline ValueId vector_norm(Rewriter& w, ValueId self, const Argument& ord, const std::vector<int64_t>& dims,
+                           bool keep = false) {
+  return w.emit("aten::linalg_vector_norm.default",
+                {{"self", ValueArg{self}}, {"ord", ord}, {"dim", IntListArg{dims, {}}}, {"keepdim", keep}});
+}
+
+// What `reduction` asks for: the losses themselves (0), their mean (1) or their sum (2).
+inline ValueId reduced(Rewriter& w, const OpCall& call, ValueId loss) {
+  switch (call.integer("reduction")) {
+    case 1:
+      return mean(w, loss, every_dim(w, loss));
+    case 2:
+      return sum(w, loss, every_dim(w, loss));
+    default:
+      return loss;
+  }
 }
 
 inline ValueId cat(Rewriter& w, const Ids& parts, int64_t dim) {

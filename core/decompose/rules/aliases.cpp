@@ -6,10 +6,6 @@
 namespace assay {
 namespace {
 
-DecomposeRule renamed(const char* op) {
-  return [op](Rewriter& w, const OpCall& call) { return w.emit_all(op, passed_on(call)); };
-}
-
 // Tensors here are never lazily conjugated or negated.
 Ids same(Rewriter&, const OpCall& call) { return {value_of(call, "self")}; }
 
@@ -50,10 +46,7 @@ Ids sum_to_size(Rewriter& w, const OpCall& call) {
 }
 
 DecomposeRule flipped(int64_t dim) {
-  return [dim](Rewriter& w, const OpCall& call) -> Ids {
-    return {
-        w.emit("aten::flip.default", {{"self", passed_on(call, "self")}, {"dims", IntListArg{{dim}, {}}}})};
-  };
+  return [dim](Rewriter& w, const OpCall& call) -> Ids { return {flip(w, value_of(call, "self"), {dim})}; };
 }
 
 }  // namespace

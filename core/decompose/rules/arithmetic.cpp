@@ -7,8 +7,6 @@
 namespace assay {
 namespace {
 
-Ids renamed(Rewriter& w, const OpCall& call, const char* op) { return {w.emit(op, passed_on(call))}; }
-
 Ids floor_divide(Rewriter& w, const OpCall& call) {
   std::vector<NamedArgument> arguments = passed_on(call);
   arguments.push_back({"rounding_mode", std::string("floor")});
@@ -170,12 +168,9 @@ void register_arithmetic(DecomposeTable& table) {
   table.add("aten::linspace.default", linspace);
   table.add("aten::__lshift__.Scalar", [](Rewriter& w, const OpCall& call) { return shift(w, call, true); });
   table.add("aten::__rshift__.Scalar", [](Rewriter& w, const OpCall& call) { return shift(w, call, false); });
-  table.add("aten::clip.default",
-            [](Rewriter& w, const OpCall& call) { return renamed(w, call, "aten::clamp.default"); });
-  table.add("aten::true_divide.Tensor",
-            [](Rewriter& w, const OpCall& call) { return renamed(w, call, "aten::div.Tensor"); });
-  table.add("aten::__xor__.Tensor",
-            [](Rewriter& w, const OpCall& call) { return renamed(w, call, "aten::bitwise_xor.Tensor"); });
+  table.add("aten::clip.default", renamed("aten::clamp.default"));
+  table.add("aten::true_divide.Tensor", renamed("aten::div.Tensor"));
+  table.add("aten::__xor__.Tensor", renamed("aten::bitwise_xor.Tensor"));
 }
 
 }  // namespace assay

@@ -10,19 +10,6 @@ namespace {
 
 constexpr std::size_t kMostNodes = 4096;
 
-Ids inputs_of_list(const OpCall& call, std::string_view name) {
-  Ids ids;
-  for (const int index : call.tensors(name))
-    ids.push_back(call.input_values().at(static_cast<std::size_t>(index)));
-  return ids;
-}
-
-// Pairs of numbers of elements to add, the last dim's first.
-ValueId padded(Rewriter& w, ValueId x, const std::vector<int64_t>& pad) {
-  if (std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; })) return x;
-  return w.emit("aten::constant_pad_nd.default", {{"self", ValueArg{x}}, {"pad", IntListArg{pad, {}}}});
-}
-
 // A square of zeros in the last two dims, with x's last dim along its diagonal number `offset`.
 ValueId on_diagonal(Rewriter& w, ValueId x, int64_t offset) {
   const int64_t size = w.shape(x).back() + std::abs(offset);
@@ -65,7 +52,7 @@ Ids diagflat(Rewriter& w, const OpCall& call) {
 
 // Matrices along the diagonal of a matrix of zeros; vectors are rows.
 Ids block_diag(Rewriter& w, const OpCall& call) {
-  Ids blocks = inputs_of_list(call, "tensors");
+  Ids blocks = values_of(call, "tensors");
   int64_t width = 0;
   for (ValueId& block : blocks) {
     Shape shape = w.shape(block);
@@ -99,11 +86,11 @@ Ids grid_of(Rewriter& w, Ids vectors, bool exchanged) {
 
 Ids meshgrid(Rewriter& w, const OpCall& call) {
   const bool exchanged = call.schema().find("indexing") && call.string("indexing") == "xy";
-  return grid_of(w, inputs_of_list(call, "tensors"), exchanged);
+  return grid_of(w, values_of(call, "tensors"), exchanged);
 }
 
 Ids cartesian_prod(Rewriter& w, const OpCall& call) {
-  Ids vectors = inputs_of_list(call, "tensors");
+  Ids vectors = values_of(call, "tensors");
   if (vectors.size() == 1) return vectors;
   Ids columns = grid_of(w, vectors, false);
   for (ValueId& column : columns) column = w.view(column, {element_count(w.shape(column)), 1});

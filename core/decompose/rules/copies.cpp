@@ -78,7 +78,9 @@ void register_copies(DecomposeTable& table) {
     const std::string name = std::string("aten::") + op;
     table.add(name + "_copy.default", copy_of(name + ".default"));
   }
-  table.add("aten::squeeze_copy.dims", copy_of("aten::squeeze.dims"));
+  for (const char* overload : {".default", ".dim", ".dims"})
+    table.add(std::string("aten::squeeze_copy") + overload, copy_of(std::string("aten::squeeze") + overload));
+  table.add("aten::t_copy.default", copy_of("aten::t.default"));
   table.add("aten::slice_copy.Tensor", copy_of("aten::slice.Tensor"));
   table.add("aten::select_copy.int", copy_of("aten::select.int"));
   table.add("aten::transpose_copy.int", copy_of("aten::transpose.int"));

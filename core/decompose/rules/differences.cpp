@@ -7,7 +7,6 @@
 namespace assay {
 namespace {
 
-Expression cut(Expression x, int64_t dim, int64_t start, int64_t end) { return x.slice(dim, start, end); }
 int64_t size_along(const Expression& x, int64_t dim) { return x.shape().at(static_cast<std::size_t>(dim)); }
 
 // x[1:] - x[:-1], n times; of booleans, whether they differ.
@@ -23,7 +22,7 @@ Ids diff(Rewriter& w, const OpCall& call) {
   for (int64_t n = std::min(call.integer("n"), size_along(x, dim)); n > 0; --n) {
     const int64_t size = size_along(x, dim);
     if (size == 0) break;
-    const Expression after = cut(x, dim, 1, size), before = cut(x, dim, 0, size - 1);
+    const Expression after = x.slice(dim, 1, size), before = x.slice(dim, 0, size - 1);
     x = boolean ? after.combined("aten::logical_xor.default", ValueArg{before.id}) : after - before;
   }
   return {x.id};
@@ -33,7 +32,7 @@ Ids diff(Rewriter& w, const OpCall& call) {
 Expression trapezoids(Rewriter& w, const OpCall& call, int64_t dim) {
   const Expression y = given(w, call, "y");
   const int64_t size = size_along(y, dim);
-  const Expression pairs = cut(y, dim, 1, size) + cut(y, dim, 0, size - 1);
+  const Expression pairs = y.slice(dim, 1, size) + y.slice(dim, 0, size - 1);
   if (!call.schema().find("x")) {
     return pairs * (call.floating("dx") / 2);
   }
@@ -44,7 +43,7 @@ Expression trapezoids(Rewriter& w, const OpCall& call, int64_t dim) {
     x = x.view(along);
   }
   const int64_t places = size_along(x, x.rank() - y.rank() + dim), at = x.rank() - y.rank() + dim;
-  return pairs * (cut(x, at, 1, places) - cut(x, at, 0, places - 1)) / 2;
+  return pairs * (x.slice(at, 1, places) - x.slice(at, 0, places - 1)) / 2;
 }
 
 Ids trapezoid(Rewriter& w, const OpCall& call) {

@@ -160,12 +160,9 @@ ValueId pair_product(Rewriter& w, ValueId a, ValueId b, const std::vector<bool>&
 }
 
 Ids einsum(Rewriter& w, const OpCall& call) {
-  Ids operands;
+  Ids operands = values_of(call, "tensors");
   std::vector<int64_t> ranks;
-  for (const int index : call.tensors("tensors")) {
-    operands.push_back(call.input_values().at(static_cast<std::size_t>(index)));
-    ranks.push_back(rank_of(w, operands.back()));
-  }
+  for (const ValueId operand : operands) ranks.push_back(rank_of(w, operand));
   auto equation = parse(call.string("equation"), ranks);
   if (!equation || operands.empty()) return {};
   for (std::size_t i = 0; i < operands.size(); ++i) take_diagonals(w, operands[i], equation->operands[i]);

@@ -86,8 +86,6 @@ Ids add_combined(Rewriter& w, const OpCall& call, const char* op) {
       {{"self", passed_on(call, "self")}, {"other", ValueArg{part}}, {"alpha", passed_on(call, "value")}})};
 }
 
-Ids renamed(Rewriter& w, const OpCall& call, const char* op) { return {w.emit(op, passed_on(call))}; }
-
 // Over all elements: every dim is listed, since an empty list means "all" to some operators only.
 Ids reduce_all(Rewriter& w, const OpCall& call, const char* op) {
   const ValueId self = value_of(call, "self");
@@ -153,10 +151,8 @@ void register_elementwise(DecomposeTable& table) {
             [](Rewriter& w, const OpCall& call) { return add_combined(w, call, "aten::mul.Tensor"); });
   table.add("aten::addcdiv.default",
             [](Rewriter& w, const OpCall& call) { return add_combined(w, call, "aten::div.Tensor"); });
-  table.add("aten::__and__.Tensor",
-            [](Rewriter& w, const OpCall& call) { return renamed(w, call, "aten::bitwise_and.Tensor"); });
-  table.add("aten::__or__.Tensor",
-            [](Rewriter& w, const OpCall& call) { return renamed(w, call, "aten::bitwise_or.Tensor"); });
+  table.add("aten::__and__.Tensor", renamed("aten::bitwise_and.Tensor"));
+  table.add("aten::__or__.Tensor", renamed("aten::bitwise_or.Tensor"));
   table.add("aten::sum.default",
             [](Rewriter& w, const OpCall& call) { return reduce_all(w, call, "aten::sum.dim_IntList"); });
   table.add("aten::mean.default",

@@ -236,10 +236,7 @@ class Function {
     index.insert(index.end(), shape.begin() + kGrid + 1, shape.end());
     Shape unfolded = w_.shape(whole);
     unfolded.resize(index.size(), 1);
-    const ValueId taken =
-        w_.emit("aten::gather.default", {{"self", ValueArg{w_.expand(x, from)}},
-                                         {"dim", static_cast<int64_t>(kGrid)},
-                                         {"index", ValueArg{w_.expand(w_.view(whole, unfolded), index)}}});
+    const ValueId taken = gather(w_, w_.expand(x, from), kGrid, w_.expand(w_.view(whole, unfolded), index));
     Shape result = index;
     result.erase(result.begin() + kGrid);
     return w_.view(taken, result);

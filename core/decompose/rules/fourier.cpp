@@ -32,7 +32,7 @@ ValueId resized(Rewriter& w, ValueId x, int64_t dim, int64_t size) {
   if (size == now) return x;
   std::vector<int64_t> pad(2 * static_cast<std::size_t>(rank_of(w, x) - dim), 0);
   pad.back() = size - now;
-  return w.emit("aten::constant_pad_nd.default", {{"self", ValueArg{x}}, {"pad", IntListArg{pad, {}}}});
+  return padded(w, x, pad);
 }
 
 ValueId as_float(Rewriter& w, ValueId x) { return is_integral(w.dtype(x)) ? w.cast(x, DType::f32) : x; }

@@ -42,9 +42,7 @@ struct ChunkGradients {
 // [S, m, D] set into zeros of [S, rows, D] from row `start` on.
 ValueId padded(Rewriter& w, ValueId x, int64_t start, int64_t rows) {
   const int64_t m = w.shape(x)[1];
-  if (m == rows) return x;
-  return w.emit("aten::constant_pad_nd.default",
-                {{"self", ValueArg{x}}, {"pad", IntListArg{{0, 0, start, rows - start - m}, {}}}});
+  return padded(w, x, {0, 0, start, rows - start - m});
 }
 
 // d = gradient of the state behind the chunk; A and its gradient row block by row block:
@@ -58,10 +56,7 @@ ChunkGradients chunk_gradients(Rewriter& w, const GlaBlocks& gla, const GlaChunk
   for (const GlaBlock& block : gla.blocks(chunk)) {
     const ValueId of_rows = gla.rows_of(grad, block.start, block.end);
     const ValueId scores = gla.scores(chunk, block);
-    score_rows.push_back(block.end == rows ? scores
-                                           : w.emit("aten::constant_pad_nd.default",
-                                                    {{"self", ValueArg{scores}},
-                                                     {"pad", IntListArg{{0, rows - block.end}, {}}}}));
+    score_rows.push_back(padded(w, scores, {0, rows - block.end}));
     const ValueId of_scores = gla.scaled(gla.bmm(of_rows, turned(w, gla.rows_of(chunk.v, 0, block.end))));
     // Within the block: [S, m, m, K] element by element.
     const ValueId own = block.start == 0 ? of_scores : slice(w, of_scores, 2, block.start, block.end);
@@ -97,12 +92,10 @@ ChunkGradients chunk_gradients(Rewriter& w, const GlaBlocks& gla, const GlaChunk
 ValueId gate_gradient(Rewriter& w, const GlaBlocks& gla, const GlaChunk& chunk, const ChunkGradients& grads,
                       ValueId end_state, ValueId d) {
   const ValueId steps = sub(w, gla.times(chunk.q, grads.q), ValueArg{gla.times(chunk.k, grads.k)});
-  const auto flip = [&](ValueId x) {
-    return w.emit("aten::flip.default", {{"self", ValueArg{x}}, {"dims", IntListArg{{1}, {}}}});
-  };
-  const ValueId sums = w.emit("aten::cumsum.default", {{"self", ValueArg{flip(steps)}}, {"dim", int64_t{1}}});
+  const ValueId sums =
+      w.emit("aten::cumsum.default", {{"self", ValueArg{flip(w, steps, {1})}}, {"dim", int64_t{1}}});
   const ValueId at_end = unsqueeze(w, sum(w, gla.times(end_state, d), {2}), 1);
-  return add(w, flip(sums), ValueArg{at_end});
+  return add(w, flip(w, sums, {1}), ValueArg{at_end});
 }
 
 Ids gla_chunk_backward(Rewriter& w, const OpCall& node) {

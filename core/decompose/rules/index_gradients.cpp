@@ -161,17 +161,13 @@ Ids embedding_bag(Rewriter& w, const OpCall& call) {
   return {to_table(g, index, rows, padding).cast(grad.dtype()).id};
 }
 
-Expression flipped(Expression x, int64_t dim) {
-  return x.with(
-      x.rewriter->emit("aten::flip.default", {{"self", ValueArg{x.id}}, {"dims", IntListArg{{dim}, {}}}}));
-}
+Expression flipped(Expression x, int64_t dim) { return x.with(flip(*x.rewriter, x.id, {dim})); }
 // With zeros before and after, along `dim`.
 Expression between_zeros(Expression x, int64_t dim, int64_t before, int64_t after) {
   Shape pad(2 * static_cast<std::size_t>(x.rank() - dim), 0);
   pad[pad.size() - 2] = before;
   pad[pad.size() - 1] = after;
-  return x.with(x.rewriter->emit("aten::constant_pad_nd.default",
-                                 {{"self", ValueArg{x.id}}, {"pad", IntListArg{pad, {}}}}));
+  return x.with(padded(*x.rewriter, x.id, pad));
 }
 
 // Without the border, whose elements are mirrored at the edge (which is not repeated) and added inside.

@@ -96,10 +96,6 @@ Ids scatter_reduced(Rewriter& w, const OpCall& call) {
   return {w.emit("aten::scatter_reduce.two", std::move(arguments))};
 }
 
-DecomposeRule same_as(const char* op) {
-  return [op](Rewriter& w, const OpCall& call) -> Ids { return {w.emit(op, passed_on(call))}; };
-}
-
 }  // namespace
 
 void register_index_writes(DecomposeTable& table) {
@@ -112,8 +108,8 @@ void register_index_writes(DecomposeTable& table) {
   table.add("aten::take.default", take);
   table.add("aten::scatter.reduce", scatter_reduced);
   table.add("aten::scatter.value_reduce", scatter_reduced);
-  table.add("aten::_unsafe_index.Tensor", same_as("aten::index.Tensor"));
-  table.add("aten::_unsafe_index_put.default", same_as("aten::index_put.default"));
+  table.add("aten::_unsafe_index.Tensor", renamed("aten::index.Tensor"));
+  table.add("aten::_unsafe_index_put.default", renamed("aten::index_put.default"));
 }
 
 }  // namespace assay

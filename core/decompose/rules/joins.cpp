@@ -7,13 +7,6 @@
 namespace assay {
 namespace {
 
-Ids inputs_of_list(const OpCall& call, std::string_view name) {
-  Ids ids;
-  for (const int index : call.tensors(name))
-    ids.push_back(call.input_values().at(static_cast<std::size_t>(index)));
-  return ids;
-}
-
 Ids matrix_turned(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
   return rank_of(w, self) < 2 ? Ids{} : Ids{turned(w, self)};
@@ -24,16 +17,41 @@ Ids ravel(Rewriter& w, const OpCall& call) {
   return {w.view(self, {element_count(w.shape(self))})};
 }
 
-// With at least `rank` dims: a vector is a row.
-ValueId at_least(Rewriter& w, ValueId x, std::size_t rank) {
+// With at least `rank` dims: a vector is a row, a matrix has one plane behind it.
+ValueId at_least(Rewriter& w, ValueId x, int64_t rank) {
   Shape shape = w.shape(x);
-  if (shape.size() >= rank) return x;
-  shape.insert(shape.begin(), rank - shape.size(), 1);
+  if (static_cast<int64_t>(shape.size()) >= rank) return x;
+  if (shape.empty()) shape = {1};
+  if (shape.size() == 1 && rank > 1) shape.insert(shape.begin(), 1);
+  if (shape.size() == 2 && rank > 2) shape.push_back(1);
   return w.view(x, shape);
 }
 
+DecomposeRule all_at_least(int64_t rank) {
+  return [rank](Rewriter& w, const OpCall& call) {
+    Ids parts = call.schema().find("tensors") ? values_of(call, "tensors") : Ids{value_of(call, "self")};
+    for (ValueId& part : parts) part = at_least(w, part, rank);
+    return parts;
+  };
+}
+
+Ids dstack(Rewriter& w, const OpCall& call) {
+  Ids parts = values_of(call, "tensors");
+  for (ValueId& part : parts) part = at_least(w, part, 3);
+  return parts.empty() ? Ids{} : Ids{cat(w, parts, 2)};
+}
+
+// Vectors are columns.
+Ids column_stack(Rewriter& w, const OpCall& call) {
+  Ids parts = values_of(call, "tensors");
+  for (ValueId& part : parts) {
+    if (rank_of(w, part) < 2) part = w.view(part, {element_count(w.shape(part)), 1});
+  }
+  return parts.empty() ? Ids{} : Ids{cat(w, parts, 1)};
+}
+
 Ids stacked(Rewriter& w, const OpCall& call, bool vertical) {
-  Ids parts = inputs_of_list(call, "tensors");
+  Ids parts = values_of(call, "tensors");
   for (ValueId& part : parts) part = at_least(w, part, vertical ? 2 : 1);
   if (parts.empty()) return {};
   return {cat(w, parts, vertical || rank_of(w, parts[0]) == 1 ? 0 : 1)};
@@ -75,7 +93,7 @@ Ids tensor_split(Rewriter& w, const OpCall& call) {
 }
 
 Ids broadcast_tensors(Rewriter& w, const OpCall& call) {
-  Ids parts = inputs_of_list(call, "tensors");
+  Ids parts = values_of(call, "tensors");
   Shape shape;
   for (const ValueId part : parts) shape = broadcast(shape, w.shape(part), call);
   for (ValueId& part : parts) part = w.expand(part, shape);
@@ -137,10 +155,13 @@ void register_joins(DecomposeTable& table) {
     });
   }
   table.add("aten::ravel.default", ravel);
-  table.add("aten::atleast_1d.default",
-            [](Rewriter& w, const OpCall& call) { return Ids{at_least(w, value_of(call, "self"), 1)}; });
-  table.add("aten::atleast_2d.default",
-            [](Rewriter& w, const OpCall& call) { return Ids{at_least(w, value_of(call, "self"), 2)}; });
+  for (int64_t rank = 1; rank <= 3; ++rank) {
+    const std::string name = "aten::atleast_" + std::to_string(rank) + "d";
+    table.add(name + ".default", all_at_least(rank));
+    table.add(name + ".Sequence", all_at_least(rank));
+  }
+  table.add("aten::dstack.default", dstack);
+  table.add("aten::column_stack.default", column_stack);
   table.add("aten::hstack.default", [](Rewriter& w, const OpCall& call) { return stacked(w, call, false); });
   table.add("aten::vstack.default", [](Rewriter& w, const OpCall& call) { return stacked(w, call, true); });
   table.add("aten::roll.default", roll);

@@ -84,10 +84,7 @@ Ids nll(Rewriter& w, const OpCall& call) {
   const Targets t = targets_of(w, call, x);
   const Shape kept = t.counts.shape();
   const ValueId index = unsqueeze(w, t.chosen.id, t.dim);
-  const Expression picked =
-      x.with(w.emit("aten::gather.default",
-                    {{"self", ValueArg{x.id}}, {"dim", t.dim}, {"index", ValueArg{index}}}))
-          .view(kept);
+  const Expression picked = x.with(gather(w, x.id, t.dim, index)).view(kept);
   const Expression each = where(t.counts, -picked * t.weight, 0);
   if (call.integer("reduction") == 0 && x.rank() > 1)
     return {each.cast(result).id, x.with(w.scalar_like(given(w, call, "self").id, int64_t{0})).id};

@@ -1,19 +1,8 @@
-// Composite losses (formulas: PyTorch documentation of torch.nn). Reductions: 0 none, 1 mean, 2 sum.
+// Composite losses (formulas: PyTorch documentation of torch.nn).
 #include "core/decompose/shorthands.h"
 
 namespace assay {
 namespace {
-
-ValueId reduced(Rewriter& w, const OpCall& call, ValueId loss) {
-  switch (call.integer("reduction")) {
-    case 1:
-      return mean(w, loss, every_dim(w, loss));
-    case 2:
-      return sum(w, loss, every_dim(w, loss));
-    default:
-      return loss;
-  }
-}
 
 ValueId difference(Rewriter& w, const OpCall& call) {
   return sub(w, value_of(call, "self"), ValueArg{value_of(call, "target")});
@@ -96,9 +85,7 @@ ValueId nll(Rewriter& w, const OpCall& call, ValueId x, ValueId target) {
   const Shape kept = w.shape(target);
   const auto picked = [&](ValueId from) {
     const ValueId index = unsqueeze(w, safe, dim);
-    return w.view(
-        w.emit("aten::gather.default", {{"self", ValueArg{from}}, {"dim", dim}, {"index", ValueArg{index}}}),
-        kept);
+    return w.view(gather(w, from, dim, index), kept);
   };
   const ValueId nothing = w.scalar_like(x, int64_t{0});
   ValueId loss = unary(w, "aten::neg.default", picked(x));

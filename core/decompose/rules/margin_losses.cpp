@@ -1,5 +1,4 @@
-// Composite losses with margins (formulas: PyTorch documentation of torch.nn). Reductions: 0 none, 1 mean, 2
-// sum.
+// Composite losses with margins (formulas: PyTorch documentation of torch.nn).
 #include <algorithm>
 
 #include "core/decompose/expression.h"
@@ -7,17 +6,7 @@
 namespace assay {
 namespace {
 
-Ids reduced(const OpCall& call, Expression loss) {
-  const std::vector<int64_t> dims = every_dim(*loss.rewriter, loss.id);
-  switch (call.integer("reduction")) {
-    case 1:
-      return {mean(*loss.rewriter, loss.id, dims)};
-    case 2:
-      return {sum(*loss.rewriter, loss.id, dims)};
-    default:
-      return {loss.id};
-  }
-}
+Ids reduced(const OpCall& call, Expression loss) { return {reduced(*loss.rewriter, call, loss.id)}; }
 
 Expression positive_part(Expression x) { return x.with(clamp(*x.rewriter, x.id, int64_t{0}, NoneArg{})); }
 
@@ -43,11 +32,7 @@ Ids soft_margin(Rewriter& w, const OpCall& call) {
 // The p-norm of a - b + eps along the last dim.
 Expression distance(const OpCall& call, Expression a, Expression b) {
   const Expression apart = a - b + call.floating("eps");
-  return apart.with(
-      a.rewriter->emit("aten::linalg_vector_norm.default", {{"self", ValueArg{apart.id}},
-                                                            {"ord", call.floating("p")},
-                                                            {"dim", IntListArg{{int64_t{-1}}, {}}},
-                                                            {"keepdim", false}}));
+  return apart.with(vector_norm(*a.rewriter, apart.id, call.floating("p"), {-1}));
 }
 
 // max(0, margin + d(anchor, positive) - d(anchor, negative)); with `swap` the negative's nearer one counts.
@@ -83,11 +68,7 @@ Ids multi_margin(Rewriter& w, const OpCall& call) {
   if (x.rank() > 2 || element_count(x.shape()) == 0) return {};
   const int64_t classes = x.rank() == 0 ? 1 : x.shape().back(), rows = element_count(x.shape()) / classes;
   const Expression table = x.view({rows, classes}), index = target.view({rows, 1});
-  const auto at_target = [&](Expression from) {
-    return from.with(
-        w.emit("aten::gather.default",
-               {{"self", ValueArg{from.id}}, {"dim", int64_t{1}}, {"index", ValueArg{index.id}}}));
-  };
+  const auto at_target = [&](Expression from) { return from.with(gather(w, from.id, 1, index.id)); };
   Expression loss = positive_part(call.scalar("margin").as_double() - at_target(table) + table);
   if (call.scalar("p").as_double() == 2) loss = loss * loss;
   if (is_given(call, "weight")) {

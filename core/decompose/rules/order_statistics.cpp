@@ -30,9 +30,7 @@ Expression taken(Expression rows, Expression places) {
   Shape shape = rows.shape();
   shape.back() = places.shape().back();
   const Expression index = places.cast(DType::i64).expand(shape);
-  return rows.with(rows.rewriter->emit(
-      "aten::gather.default",
-      {{"self", ValueArg{rows.id}}, {"dim", int64_t{-1}}, {"index", ValueArg{index.id}}}));
+  return rows.with(gather(*rows.rewriter, rows.id, -1, index.id));
 }
 
 // The place of quantile q among n sorted elements is q (n - 1); between two of them counts the share, from

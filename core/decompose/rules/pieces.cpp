@@ -6,46 +6,6 @@
 namespace assay {
 namespace {
 
-Ids inputs_of_list(const OpCall& call, std::string_view name) {
-  Ids ids;
-  for (const int index : call.tensors(name))
-    ids.push_back(call.input_values().at(static_cast<std::size_t>(index)));
-  return ids;
-}
-
-// With at least `rank` dims: a vector is a row, a matrix has one plane behind it.
-ValueId at_least(Rewriter& w, ValueId x, int64_t rank) {
-  Shape shape = w.shape(x);
-  if (static_cast<int64_t>(shape.size()) >= rank) return x;
-  if (shape.empty()) shape = {1};
-  if (shape.size() == 1 && rank > 1) shape.insert(shape.begin(), 1);
-  if (shape.size() == 2 && rank > 2) shape.push_back(1);
-  return w.view(x, shape);
-}
-
-DecomposeRule all_at_least(int64_t rank) {
-  return [rank](Rewriter& w, const OpCall& call) {
-    Ids parts = call.schema().find("tensors") ? inputs_of_list(call, "tensors") : Ids{value_of(call, "self")};
-    for (ValueId& part : parts) part = at_least(w, part, rank);
-    return parts;
-  };
-}
-
-Ids dstack(Rewriter& w, const OpCall& call) {
-  Ids parts = inputs_of_list(call, "tensors");
-  for (ValueId& part : parts) part = at_least(w, part, 3);
-  return parts.empty() ? Ids{} : Ids{cat(w, parts, 2)};
-}
-
-// Vectors are columns.
-Ids column_stack(Rewriter& w, const OpCall& call) {
-  Ids parts = inputs_of_list(call, "tensors");
-  for (ValueId& part : parts) {
-    if (rank_of(w, part) < 2) part = w.view(part, {element_count(w.shape(part)), 1});
-  }
-  return parts.empty() ? Ids{} : Ids{cat(w, parts, 1)};
-}
-
 // Before each index, counted from the end if negative.
 Ids split_before(Rewriter& w, const OpCall& call, const std::vector<int64_t>& indices, int64_t dim) {
   const ValueId self = value_of(call, "self");
@@ -90,41 +50,18 @@ Ids rot90(Rewriter& w, const OpCall& call) {
   const int64_t a = normalise_dim(given[0], rank_of(w, self), call),
                 b = normalise_dim(given[1], rank_of(w, self), call);
   if (a == b) return {};
-  const auto flipped = [&](ValueId x, const std::vector<int64_t>& dims) {
-    return w.emit("aten::flip.default", {{"self", ValueArg{x}}, {"dims", IntListArg{dims, {}}}});
-  };
   std::vector<int64_t> exchanged = every_dim(w, self);
   std::swap(exchanged[static_cast<std::size_t>(a)], exchanged[static_cast<std::size_t>(b)]);
   switch ((call.integer("k") % 4 + 4) % 4) {
     case 1:
-      return {w.permute(flipped(self, {b}), exchanged)};
+      return {w.permute(flip(w, self, {b}), exchanged)};
     case 2:
-      return {flipped(self, {a, b})};
+      return {flip(w, self, {a, b})};
     case 3:
-      return {flipped(w.permute(self, exchanged), {b})};
+      return {flip(w, w.permute(self, exchanged), {b})};
     default:
       return {unary(w, "aten::clone.default", self)};
   }
-}
-
-Ids movedim(Rewriter& w, const OpCall& call) {
-  const ValueId self = value_of(call, "self");
-  const int64_t rank = rank_of(w, self);
-  const std::vector<int64_t> from = call.integers("source"), to = call.integers("destination");
-  if (from.size() != to.size()) return {};
-  std::vector<int64_t> dims(static_cast<std::size_t>(rank), -1);
-  std::vector<bool> moved(dims.size(), false);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const int64_t source = normalise_dim(from[i], rank, call);
-    dims.at(static_cast<std::size_t>(normalise_dim(to[i], rank, call))) = source;
-    moved.at(static_cast<std::size_t>(source)) = true;
-  }
-  for (std::size_t next = 0; int64_t & dim : dims) {
-    if (dim >= 0) continue;
-    while (moved.at(next)) ++next;
-    dim = static_cast<int64_t>(next++);
-  }
-  return {w.permute(self, dims)};
 }
 
 // The dims named are contracted, the others of self come before those of other.
@@ -156,7 +93,6 @@ Ids tensordot(Rewriter& w, const OpCall& call) {
   add_up(a, b);
   add_up(b, a);
   for (Side* s : {&a, &b}) {
-    s->inner = 1;
     for (const int64_t d : s->contracted) s->inner *= w.shape(s->value)[static_cast<std::size_t>(d)];
   }
   if (a.inner != b.inner) return {};
@@ -174,15 +110,6 @@ Ids trace(Rewriter& w, const OpCall& call) {
   return {sum(w, w.emit("aten::diagonal.default", {{"self", ValueArg{self}}}), {0})};
 }
 
-Ids view_copy(Rewriter& w, const OpCall& call) {
-  return {unary(w, "aten::clone.default", w.view(value_of(call, "self"), call.output(0).shape))};
-}
-
-Ids t_copy(Rewriter& w, const OpCall& call) {
-  const ValueId self = value_of(call, "self");
-  return {unary(w, "aten::clone.default", rank_of(w, self) < 2 ? self : turned(w, self))};
-}
-
 Ids hermitian(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
   if (rank_of(w, self) < 2) return {};
@@ -193,12 +120,6 @@ Ids hermitian(Rewriter& w, const OpCall& call) {
 }  // namespace
 
 void register_pieces(DecomposeTable& table) {
-  table.add("aten::atleast_1d.Sequence", all_at_least(1));
-  table.add("aten::atleast_2d.Sequence", all_at_least(2));
-  table.add("aten::atleast_3d.Sequence", all_at_least(3));
-  table.add("aten::atleast_3d.default", all_at_least(3));
-  table.add("aten::dstack.default", dstack);
-  table.add("aten::column_stack.default", column_stack);
   table.add("aten::tensor_split.indices", tensor_split);
   for (const char* overload : {"int", "array"}) {
     table.add(std::string("aten::vsplit.") + overload, split_along(0));
@@ -206,11 +127,8 @@ void register_pieces(DecomposeTable& table) {
     table.add(std::string("aten::dsplit.") + overload, split_along(2));
   }
   table.add("aten::rot90.default", rot90);
-  table.add("aten::movedim.intlist", movedim);
   table.add("aten::tensordot.default", tensordot);
   table.add("aten::trace.default", trace);
-  for (const char* op : {"aten::squeeze_copy.default", "aten::squeeze_copy.dim"}) table.add(op, view_copy);
-  table.add("aten::t_copy.default", t_copy);
   for (const char* op : {"aten::mH.default", "aten::matrix_H.default"}) table.add(op, hermitian);
 }
 

@@ -9,10 +9,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-DecomposeRule renamed(const char* op) {
-  return [op](Rewriter& w, const OpCall& call) { return w.emit_all(op, passed_on(call)); };
-}
-
 // Real arguments alone, as floats in which PyTorch computes; the result in the declared dtype.
 using Form = Expression (*)(Expression);
 DecomposeRule form(Form f) {
@@ -108,12 +104,9 @@ Ids nan_to_num(Rewriter& w, const OpCall& call) {
   const auto number = [&](const char* name, double other) {
     return call.is_none(name) ? other : call.floating(name);
   };
-  const auto replaced = [&](Expression condition, double by, Expression rest) {
-    return where(condition, by, rest);
-  };
-  Expression y = replaced(x.unary("aten::isnan.default"), number("nan", 0), x);
-  y = replaced(x.combined("aten::eq.Scalar", kInfinity), number("posinf", largest), y);
-  return {replaced(x.combined("aten::eq.Scalar", -kInfinity), number("neginf", -largest), y).id};
+  Expression y = where(x.unary("aten::isnan.default"), number("nan", 0), x);
+  y = where(x.combined("aten::eq.Scalar", kInfinity), number("posinf", largest), y);
+  return {where(x.combined("aten::eq.Scalar", -kInfinity), number("neginf", -largest), y).id};
 }
 
 Ids float_power(Rewriter& w, const OpCall& call) {
@@ -153,38 +146,7 @@ Ids poisson_nll(Rewriter& w, const OpCall& call) {
     const Expression stirling = target * log(target) - target + log(target * (2 * M_PI)) * 0.5;
     loss = loss + where(target <= 1, 0.0, stirling);
   }
-  const std::vector<int64_t> dims = every_dim(w, loss.id);
-  const int64_t reduction = call.integer("reduction");
-  return {reduction == 1 ? mean(w, loss.id, dims) : reduction == 2 ? sum(w, loss.id, dims) : loss.id};
-}
-
-std::vector<int64_t> dims_of(Rewriter& w, const OpCall& call) {
-  const auto dims = call.integers_opt("dim");
-  return dims && !dims->empty() ? *dims : every_dim(w, value_of(call, "self"));
-}
-
-Ids nan_mean(Rewriter& w, const OpCall& call) {
-  const Expression x = given(w, call, "self");
-  if (!is_float(x.dtype()) || call.dtype_opt("dtype")) return {};
-  const Expression missing = x.unary("aten::isnan.default");
-  const Expression wide = x.cast(computation_of(x.dtype()));
-  const auto total = [&](Expression of) {
-    return of.with(sum(w, of.id, dims_of(w, call), call.boolean("keepdim")));
-  };
-  const Expression count = total(missing.unary("aten::logical_not.default").cast(wide.dtype()));
-  return {(total(where(missing, 0.0, wide)) / count).cast(x.dtype()).id};
-}
-
-Ids all(Rewriter& w, const OpCall& call) {
-  const Expression x = given(w, call, "self");
-  if (x.dtype() == DType::u8) return {};  // the one dtype that PyTorch's all() keeps
-  const bool one = call.schema().overload == "dim";
-  const Argument dims = one ? Argument{call.integer("dim")} : Argument{IntListArg{dims_of(w, call), {}}};
-  const ValueId untrue = w.emit(one ? "aten::any.dim" : "aten::any.dims",
-                                {{"self", ValueArg{x.unary("aten::logical_not.default").id}},
-                                 {"dim", dims},
-                                 {"keepdim", call.boolean("keepdim")}});
-  return {unary(w, "aten::logical_not.default", untrue)};
+  return {reduced(w, call, loss.id)};
 }
 
 // Slices along dim whose p-norm is above maxnorm are scaled down to it.
@@ -195,11 +157,7 @@ Ids renorm(Rewriter& w, const OpCall& call) {
   others.erase(others.begin() + normalise_dim(call.integer("dim"), x.rank(), call));
   const double most = call.scalar("maxnorm").as_double();
   const Expression wide = x.cast(computation_of(x.dtype()));
-  const Expression norm =
-      wide.with(w.emit("aten::linalg_vector_norm.default", {{"self", ValueArg{wide.id}},
-                                                            {"ord", passed_on(call, "p")},
-                                                            {"dim", IntListArg{others, {}}},
-                                                            {"keepdim", true}}));
+  const Expression norm = wide.with(vector_norm(w, wide.id, passed_on(call, "p"), others, true));
   const Expression scale = (norm + 1e-7).unary("aten::reciprocal.default") * most;
   return {(wide * where(norm > most, scale, 1.0)).cast(x.dtype()).id};
 }
@@ -227,9 +185,6 @@ void register_pointwise_forms(DecomposeTable& table) {
   table.add("aten::special_polygamma.default", renamed("aten::polygamma.default"));
   table.add("aten::mvlgamma.default", multivariate_lgamma);
   table.add("aten::poisson_nll_loss.default", poisson_nll);
-  table.add("aten::nanmean.default", nan_mean);
-  table.add("aten::all.dim", all);
-  table.add("aten::all.dims", all);
   table.add("aten::renorm.default", renorm);
 }
 

@@ -71,17 +71,13 @@ Ids convolution(Rewriter& w, const OpCall& call, int spatial) {
   } else if (call.string("padding") == "same") {
     // What does not halve goes to the end (PyTorch documentation).
     std::vector<int64_t> extra(2 * static_cast<std::size_t>(spatial), 0);
-    bool uneven = false;
     for (int d = 0; d < spatial; ++d) {
       const auto i = static_cast<std::size_t>(d);
       const int64_t total = dilation[i] * (weight[i + 2] - 1);
       padding[i] = total / 2;
       extra[2 * static_cast<std::size_t>(spatial - 1 - d) + 1] = total % 2;
-      uneven = uneven || total % 2 != 0;
     }
-    if (uneven)
-      input = w.emit("aten::constant_pad_nd.default",
-                     {{"self", ValueArg{input}}, {"pad", IntListArg{extra, {}}}});
+    input = padded(w, input, extra);
   }
   const ValueId result =
       w.emit("aten::convolution.default",

@@ -1,5 +1,5 @@
 // Composite reductions and choices.
-#include "core/decompose/shorthands.h"
+#include "core/decompose/expression.h"
 #include "core/opset/shapes.h"
 
 namespace assay {
@@ -38,11 +38,18 @@ Ids std_mean(Rewriter& w, const OpCall& call) {
   return {std_deviation(w, call).at(0), mean(w, value_of(call, "self"), dims_of(w, call), keeps(call))};
 }
 
+// Not any that is not.
 Ids all(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
   if (w.dtype(self) == DType::u8) return {};  // the one dtype that PyTorch's all() keeps
-  const ValueId untrue = unary(w, "aten::logical_not.default", self);
-  return {unary(w, "aten::logical_not.default", unary(w, "aten::any.default", untrue))};
+  std::vector<NamedArgument> arguments = passed_on(call);
+  for (NamedArgument& argument : arguments) {
+    if (argument.name == "self") argument.value = ValueArg{unary(w, "aten::logical_not.default", self)};
+    if (argument.name == "dim" && call.schema().overload == "dims")
+      argument.value = IntListArg{dims_of(w, call), {}};
+  }
+  const std::string any = "aten::any" + call.op().substr(call.op().find('.'));
+  return {unary(w, "aten::logical_not.default", w.emit(any, std::move(arguments)))};
 }
 
 ValueId extreme(Rewriter& w, ValueId self, const char* op, const std::vector<int64_t>& dims, bool keep) {
@@ -77,6 +84,16 @@ Ids nansum(Rewriter& w, const OpCall& call) {
   if (!is_float(w.dtype(self)) || call.dtype_opt("dtype")) return {};
   self = where(w, unary(w, "aten::isnan.default", self), w.scalar_like(self, int64_t{0}), self);
   return {sum(w, self, dims_of(w, call), keeps(call))};
+}
+
+Ids nan_mean(Rewriter& w, const OpCall& call) {
+  const Expression x = given(w, call, "self");
+  if (!is_float(x.dtype()) || call.dtype_opt("dtype")) return {};
+  const Expression missing = x.unary("aten::isnan.default");
+  const Expression wide = x.cast(computation_of(x.dtype()));
+  const auto total = [&](Expression of) { return of.with(sum(w, of.id, dims_of(w, call), keeps(call))); };
+  const Expression count = total(missing.unary("aten::logical_not.default").cast(wide.dtype()));
+  return {(total(where(missing, 0.0, wide)) / count).cast(x.dtype()).id};
 }
 
 // The stable order is one of those that sort may give.
@@ -124,8 +141,7 @@ Ids take_along_dim(Rewriter& w, const OpCall& call) {
   }
   if (from != w.shape(self)) self = w.expand(self, from);
   if (to != w.shape(indices)) indices = w.expand(indices, to);
-  return {
-      w.emit("aten::gather.default", {{"self", ValueArg{self}}, {"dim", dim}, {"index", ValueArg{indices}}})};
+  return {gather(w, self, dim, indices)};
 }
 
 // m + log(sum(exp(x - m))), m the maximum, or 0 where that is infinite.
@@ -149,9 +165,7 @@ Ids cosine_similarity(Rewriter& w, const OpCall& call) {
   const int64_t dim = normalise_dim(call.integer("dim"), static_cast<int64_t>(shape.size()), call);
   const auto unit = [&](ValueId v) {
     if (w.shape(v) != shape) v = w.expand(v, shape);
-    const ValueId length = w.emit(
-        "aten::linalg_vector_norm.default",
-        {{"self", ValueArg{v}}, {"ord", int64_t{2}}, {"dim", IntListArg{{dim}, {}}}, {"keepdim", true}});
+    const ValueId length = vector_norm(w, v, int64_t{2}, {dim}, true);
     return div(w, v, ValueArg{clamp(w, length, call.floating("eps"), NoneArg{})});
   };
   x = unit(x);
@@ -169,7 +183,7 @@ void register_reductions(DecomposeTable& table) {
     table.add(op, var_mean);
   for (const char* op : {"aten::std_mean.default", "aten::std_mean.dim", "aten::std_mean.correction"})
     table.add(op, std_mean);
-  table.add("aten::all.default", all);
+  for (const char* op : {"aten::all.default", "aten::all.dim", "aten::all.dims"}) table.add(op, all);
   table.add("aten::min.default", min);
   table.add("aten::aminmax.default", aminmax);
   table.add("aten::count_nonzero.default", count_nonzero);
@@ -177,6 +191,7 @@ void register_reductions(DecomposeTable& table) {
   table.add("aten::logsumexp.default", logsumexp);
   table.add("aten::cosine_similarity.default", cosine_similarity);
   table.add("aten::nansum.default", nansum);
+  table.add("aten::nanmean.default", nan_mean);
   table.add("aten::sort.stable", stable_sort);
   table.add("aten::argsort.default", argsort);
   table.add("aten::argsort.stable", argsort);

@@ -49,10 +49,6 @@ Ids grid_sampler(Rewriter& w, const OpCall& call) {
 }
 
 // The same call under another name.
-DecomposeRule renamed(const std::string& op) {
-  return [op](Rewriter& w, const OpCall& call) { return w.emit_all(op, passed_on(call)); };
-}
-
 // One row of a two-dimensional pooling: positions in a row are those in the plane.
 Ids adaptive_maximum1d(Rewriter& w, const OpCall& call) {
   const ValueId flat = unsqueeze(w, value_of(call, "self"), -2);
@@ -68,16 +64,11 @@ Ids adaptive_maximum1d(Rewriter& w, const OpCall& call) {
   return out;
 }
 
-ValueId norm(Rewriter& w, ValueId self, const Argument& ord, const std::vector<int64_t>& dims, bool keep) {
-  return w.emit("aten::linalg_vector_norm.default",
-                {{"self", ValueArg{self}}, {"ord", ord}, {"dim", IntListArg{dims, {}}}, {"keepdim", keep}});
-}
-
 // The p-norm of the difference.
 Ids distance(Rewriter& w, const OpCall& call) {
   const ValueId difference = sub(w, value_of(call, "self"), passed_on(call, "other"));
   const ValueId flat = w.view(difference, {element_count(w.shape(difference))});
-  return {norm(w, flat, passed_on(call, "p"), {0}, false)};
+  return {vector_norm(w, flat, passed_on(call, "p"), {0}, false)};
 }
 
 // |x1 - x2 + eps| along the last dim.
@@ -85,7 +76,7 @@ Ids pairwise_distance(Rewriter& w, const OpCall& call) {
   const ValueId difference = sub(w, value_of(call, "x1"), passed_on(call, "x2"));
   const ValueId moved =
       w.emit("aten::add.Scalar", {{"self", ValueArg{difference}}, {"other", call.floating("eps")}});
-  return {norm(w, moved, passed_on(call, "p"), {-1}, call.boolean("keepdim"))};
+  return {vector_norm(w, moved, passed_on(call, "p"), {-1}, call.boolean("keepdim"))};
 }
 
 // The product of three tensors, each with dims of size 1 added, summed over `dims` of the result.

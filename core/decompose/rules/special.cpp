@@ -55,8 +55,6 @@ Ids rrelu(Rewriter& w, const OpCall& call) {
                  {{"self", ValueArg{value_of(call, "self")}}, {"negative_slope", slope}})};
 }
 
-Ids renamed(Rewriter& w, const OpCall& call, const char* op) { return {w.emit(op, passed_on(call))}; }
-
 }  // namespace
 
 void register_special(DecomposeTable& table) {
@@ -68,12 +66,8 @@ void register_special(DecomposeTable& table) {
   table.add("aten::ldexp.Tensor", ldexp);
   table.add("aten::round.decimals", round_decimals);
   table.add("aten::rrelu_with_noise.default", rrelu);
-  table.add("aten::__lshift__.Tensor", [](Rewriter& w, const OpCall& call) {
-    return renamed(w, call, "aten::bitwise_left_shift.Tensor");
-  });
-  table.add("aten::__rshift__.Tensor", [](Rewriter& w, const OpCall& call) {
-    return renamed(w, call, "aten::bitwise_right_shift.Tensor");
-  });
+  table.add("aten::__lshift__.Tensor", renamed("aten::bitwise_left_shift.Tensor"));
+  table.add("aten::__rshift__.Tensor", renamed("aten::bitwise_right_shift.Tensor"));
 }
 
 }  // namespace assay

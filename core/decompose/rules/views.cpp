@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/decompose/decompose.h"
+#include "core/decompose/shorthands.h"
 
 namespace assay {
 namespace {
-
-using Ids = std::vector<ValueId>;
 
 Ids to_view(Rewriter& w, const OpCall& call) {
   return {w.view(value_of(call, "self"), call.output(0).shape)};
@@ -45,13 +43,24 @@ Ids reversed(Rewriter& w, const OpCall& call) {
 
 Ids movedim(Rewriter& w, const OpCall& call) {
   const ValueId self = value_of(call, "self");
-  const auto rank = static_cast<int64_t>(w.shape(self).size());
-  const int64_t from = normalise_dim(call.integer("source"), rank, call);
-  const int64_t to = normalise_dim(call.integer("destination"), rank, call);
-  std::vector<int64_t> dims(static_cast<std::size_t>(rank));
-  std::iota(dims.begin(), dims.end(), 0);
-  dims.erase(dims.begin() + from);
-  dims.insert(dims.begin() + to, from);
+  const int64_t rank = rank_of(w, self);
+  const auto dims_in = [&](const char* name) {
+    return call.schema().overload == "int" ? std::vector<int64_t>{call.integer(name)} : call.integers(name);
+  };
+  const std::vector<int64_t> from = dims_in("source"), to = dims_in("destination");
+  if (from.size() != to.size()) return {};
+  std::vector<int64_t> dims(static_cast<std::size_t>(rank), -1);
+  std::vector<bool> moved(dims.size(), false);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const int64_t source = normalise_dim(from[i], rank, call);
+    dims.at(static_cast<std::size_t>(normalise_dim(to[i], rank, call))) = source;
+    moved.at(static_cast<std::size_t>(source)) = true;
+  }
+  for (std::size_t next = 0; int64_t & dim : dims) {
+    if (dim >= 0) continue;
+    while (moved.at(next)) ++next;
+    dim = static_cast<int64_t>(next++);
+  }
   return {w.permute(self, dims)};
 }
 
@@ -143,7 +152,7 @@ void register_views(DecomposeTable& table) {
             [](Rewriter& w, const OpCall& call) { return swap(w, call, "axis0", "axis1"); });
   for (const char* op : {"t.default", "numpy_T.default"}) table.add(std::string("aten::") + op, reversed);
   table.add("aten::lift_fresh_copy.default", copy);
-  table.add("aten::movedim.int", movedim);
+  for (const char* op : {"movedim.int", "movedim.intlist"}) table.add(std::string("aten::") + op, movedim);
   table.add("aten::narrow.default", narrow);
   for (const char* op : {"split.Tensor", "chunk.default", "unsafe_split.Tensor", "unsafe_chunk.default"})
     table.add(std::string("aten::") + op, split);

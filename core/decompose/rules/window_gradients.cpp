@@ -154,9 +154,7 @@ Ids average_pool(Rewriter& w, const OpCall& call, int pooled) {
       const int64_t end = (g.shape()[d + 2] - 1) * stride[d] + kernel[d];
       around.insert(around.begin(), {before, std::max<int64_t>(0, end - before - counted.back())});
     }
-    const Expression present =
-        g.with(w.emit("aten::constant_pad_nd.default",
-                      {{"self", ValueArg{g.filled(counted, 1).id}}, {"pad", IntListArg{around, {}}}}));
+    const Expression present = g.with(assay::padded(w, g.filled(counted, 1).id, around));
     Shape like = g.shape();
     g = g / cut(convolve(present, ones, {stride, zeros, one, 1, false, zeros}), like);
   }
@@ -170,10 +168,7 @@ Ids average_pool(Rewriter& w, const OpCall& call, int pooled) {
     if (padding[d] > 0 || end < covered) out = out.slice(dim, padding[d], end);
     missing.insert(missing.begin(), {0, image[d + 2] - out.shape()[d + 2]});
   }
-  if (std::any_of(missing.begin(), missing.end(), [](int64_t size) { return size > 0; })) {
-    out = out.with(w.emit("aten::constant_pad_nd.default",
-                          {{"self", ValueArg{out.id}}, {"pad", IntListArg{missing, {}}}}));
-  }
+  out = out.with(assay::padded(w, out.id, missing));
   return {out.view(self.shape()).cast(self.dtype()).id};
 }
 
