@@ -7,6 +7,7 @@
 
 #include "cli/files.h"
 #include "cli/verb.h"
+#include "harness/record/utc.h"
 #include "harness/record/waivers.h"
 #include "reports/run_folder.h"
 

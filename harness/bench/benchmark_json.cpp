@@ -1,23 +1,18 @@
 #include "harness/bench/benchmark_json.h"
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "harness/bench/statistics.h"
+#include "harness/record/utc.h"
 
 namespace assay {
 
 using Json = nlohmann::ordered_json;
 
 Json benchmark_document(const std::string& executable) {
-  char date[40];
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return {{"context",
-           {{"date", date},
+           {{"date", utc_now()},
             {"executable", executable},
             {"num_cpus", std::thread::hardware_concurrency()},
             {"library_build_type", "release"}}},

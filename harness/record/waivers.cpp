@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "core/contract/contract.h"
@@ -94,14 +93,5 @@ bool covers_case(const Waiver& waiver, const Record& record, const std::string& 
 bool names_one_case(const Waiver& waiver) { return waiver.cases.find_first_of("*?") == std::string::npos; }
 
 bool is_expired(const Waiver& waiver, const std::string& today) { return waiver.expires < today; }
-
-std::string today_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
-  return text;
-}
 
 }  // namespace assay

@@ -31,6 +31,5 @@ bool covers_case(const Waiver& waiver, const Record& record, const std::string& 
 bool names_one_case(const Waiver& waiver);  // no wildcard in `cases`
 // `today` is YYYY-MM-DD.
 bool is_expired(const Waiver& waiver, const std::string& today);
-std::string today_utc();
 
 }  // namespace assay

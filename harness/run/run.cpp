@@ -16,6 +16,7 @@
 #include "harness/contracts/contracts.h"
 #include "harness/plan/plan.h"
 #include "harness/record/results.h"
+#include "harness/record/utc.h"
 #include "harness/run/case_runner.h"
 #include "harness/run/known_failures.h"
 #include "harness/run/run_json.h"

@@ -52,15 +52,6 @@ Json parse(const std::string& text, const std::string& path) {
 
 std::string assay_version() { return ASSAY_VERSION; }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 std::string run_json(const RunOptions& options, const RunCircumstances& c) {
   Json not_exported = Json::array();
   for (const NotExported& row : options.not_exported) {

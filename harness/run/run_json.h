@@ -24,7 +24,6 @@ std::string run_json(const RunOptions& options, const RunCircumstances& circumst
 void check_resumable(const std::string& text, const std::string& path, const RunOptions& options,
                      const Contract& contract);
 std::string start_of(const std::string& run_json_text);  // "" if it says none
-std::string utc_now();
 std::string assay_version();
 
 }  // namespace assay
