@@ -35,6 +35,16 @@ std::vector<NamedArgument> Composition::arguments() const {
   return arguments;
 }
 
+ValueId Composition::node(const std::string& op, std::vector<NamedArgument> arguments) {
+  const bool has_overload = op.find('.') != std::string::npos;
+  return builder.call("aten::" + op + (has_overload ? "" : ".default"), std::move(arguments));
+}
+
+ValueId Composition::cast(ValueId self, DType dtype) {
+  if (builder.value(self).dtype == dtype) return self;
+  return node("_to_copy", {{"self", ValueArg{self}}, {"dtype", DTypeArg{dtype}}});
+}
+
 void Composition::run(const Graph& graph) {
   // A result that is an argument, or another result, is copied.
   std::vector<std::pair<std::size_t, ValueId>> copies;

@@ -227,17 +227,22 @@ TEST(Operators, MasksAsIndicesTakeOneValueOrBroadcastOnes) {
   EXPECT_THROW(one_each(), Unsupported);
 }
 
+void check_scatter_reduce(const Tensor& self, const Tensor& at, const Tensor& src, int64_t dim,
+                          const char* reduce, bool include_self) {
+  check("aten::scatter_reduce.two", {self, at, src},
+        {tensor("self", 0),
+         number("dim", dim),
+         tensor("index", 1),
+         tensor("src", 2),
+         {"reduce", std::string(reduce)},
+         {"include_self", include_self}});
+}
+
 TEST(Operators, SumsAndMeansByIndex) {
   for (const char* reduce : {"sum", "mean"}) {
     for (const bool include_self : {true, false}) {
       const auto scattered = [&](const Tensor& self, const Tensor& at, const Tensor& src, int64_t dim) {
-        check("aten::scatter_reduce.two", {self, at, src},
-              {tensor("self", 0),
-               number("dim", dim),
-               tensor("index", 1),
-               tensor("src", 2),
-               {"reduce", std::string(reduce)},
-               {"include_self", include_self}});
+        check_scatter_reduce(self, at, src, dim, reduce, include_self);
       };
       scattered(real({5, 7}), index({9, 7}, 0, 5), real({9, 7}), 0);
       scattered(real({3, 200}), index({3, 50}, 0, 200), real({4, 60}), 1);
@@ -414,14 +419,8 @@ TEST(Operators, WhatTheDataPlaces) {
       for (const bool include_self : {true, false}) {
         for (const int64_t dim : {0, 1}) {
           const double low = dtype == DType::u8 ? 0 : 0.5;
-          check("aten::scatter_reduce.two",
-                {drawn(dtype, {140, 9}, low, 3), index({130, 9}, 0, 9), drawn(dtype, {135, 9}, low, 3)},
-                {tensor("self", 0),
-                 number("dim", dim),
-                 tensor("index", 1),
-                 tensor("src", 2),
-                 {"reduce", std::string(reduce)},
-                 {"include_self", include_self}});
+          check_scatter_reduce(drawn(dtype, {140, 9}, low, 3), index({130, 9}, 0, 9),
+                               drawn(dtype, {135, 9}, low, 3), dim, reduce, include_self);
         }
       }
     }

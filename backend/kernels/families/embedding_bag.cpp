@@ -22,92 +22,79 @@ void embedding_bag(KernelContext& ctx) {
   const int64_t count = element_count(call.input(call.tensor("indices")).shape);
   const int64_t mode = call.integer("mode");
   Composition c(ctx);
-  const auto node = [&](const char* op, std::vector<NamedArgument> arguments) {
-    return c.builder.call(std::string("aten::") + op, std::move(arguments));
-  };
-  const auto binary = [&](const char* op, ValueId a, const Argument& b) {
-    return node(op, {{"self", ValueArg{a}}, {"other", b}});
-  };
-  const auto cast = [&](ValueId x, DType dtype) {
-    if (c.builder.value(x).dtype == dtype) return x;
-    return node("_to_copy.default", {{"self", ValueArg{x}}, {"dtype", DTypeArg{dtype}}});
-  };
-  const auto view = [&](ValueId x, const Shape& size) {
-    return node("view.default", {{"self", ValueArg{x}}, {"size", IntListArg{size, {}}}});
-  };
   const auto full = [&](const Shape& size, double value) {
-    return node("full.default",
-                {{"size", IntListArg{size, {}}}, {"fill_value", value}, {"dtype", DTypeArg{DType::f32}}});
+    return c.node("full",
+                  {{"size", IntListArg{size, {}}}, {"fill_value", value}, {"dtype", DTypeArg{DType::f32}}});
   };
   const auto slice = [&](ValueId x, int64_t start, int64_t end) {
-    return node("slice.Tensor", {{"self", ValueArg{x}}, {"dim", int64_t{0}}, {"start", start}, {"end", end}});
+    return c.node("slice.Tensor",
+                  {{"self", ValueArg{x}}, {"dim", int64_t{0}}, {"start", start}, {"end", end}});
   };
 
   ValueId sums = full({bags + 1, width}, 0), sizes = full({bags + 1}, 0);
   if (count > 0) {
-    const ValueId offsets = cast(c.input("offsets"), DType::i64), indices = c.input("indices");
-    const ValueId position = view(
-        node("arange.start_step",
-             {{"start", int64_t{0}}, {"end", count}, {"step", int64_t{1}}, {"dtype", DTypeArg{DType::i64}}}),
+    const ValueId offsets = c.cast(c.input("offsets"), DType::i64), indices = c.input("indices");
+    const ValueId position = c.view(
+        c.node(
+            "arange.start_step",
+            {{"start", int64_t{0}}, {"end", count}, {"step", int64_t{1}}, {"dtype", DTypeArg{DType::i64}}}),
         {count, 1});
     // The last offset at or before a row is its bag's: their number less one. Before the first it is -1,
     // which the scatter traps on.
-    const ValueId begun = binary("ge.Tensor", position, ValueArg{view(slice(offsets, 0, bags), {1, bags})});
-    ValueId bag = binary(
+    const ValueId begun =
+        c.binary("ge.Tensor", position, ValueArg{c.view(slice(offsets, 0, bags), {1, bags})});
+    ValueId bag = c.binary(
         "sub.Tensor",
-        node("sum.dim_IntList",
-             {{"self", ValueArg{begun}}, {"dim", IntListArg{{1}, {}}}, {"dtype", DTypeArg{DType::i64}}}),
+        c.node("sum.dim_IntList",
+               {{"self", ValueArg{begun}}, {"dim", IntListArg{{1}, {}}}, {"dtype", DTypeArg{DType::i64}}}),
         int64_t{1});
     const auto drop = [&](ValueId counts) {
-      const ValueId other = node("scalar_tensor.default", {{"s", bags}, {"dtype", DTypeArg{DType::i64}}});
-      bag = node("where.self",
-                 {{"condition", ValueArg{counts}}, {"self", ValueArg{bag}}, {"other", ValueArg{other}}});
+      const ValueId other = c.node("scalar_tensor", {{"s", bags}, {"dtype", DTypeArg{DType::i64}}});
+      bag = c.where(counts, bag, other);
     };
     if (call.boolean("include_last_offset")) {
-      const ValueId end = view(slice(offsets, bags, bags + 1), {1, 1});
-      drop(view(binary("lt.Tensor", position, ValueArg{end}), {count}));
+      const ValueId end = c.view(slice(offsets, bags, bags + 1), {1, 1});
+      drop(c.view(c.binary("lt.Tensor", position, ValueArg{end}), {count}));
     }
     const TensorMeta weight = call.input(call.tensor("weight"));
     const int64_t padding = padding_of(call, weight.shape[0]);
-    if (padding >= 0) drop(binary("ne.Scalar", indices, padding));
-    ValueId rows =
-        cast(node("index_select.default",
-                  {{"self", ValueArg{c.input("weight")}}, {"dim", int64_t{0}}, {"index", ValueArg{indices}}}),
-             DType::f32);
+    if (padding >= 0) drop(c.binary("ne.Scalar", indices, padding));
+    ValueId rows = c.cast(
+        c.node("index_select",
+               {{"self", ValueArg{c.input("weight")}}, {"dim", int64_t{0}}, {"index", ValueArg{indices}}}),
+        DType::f32);
     if (!call.is_none("per_sample_weights")) {
-      rows = binary("mul.Tensor", rows,
-                    ValueArg{view(cast(c.input("per_sample_weights"), DType::f32), {count, 1})});
+      rows = c.binary("mul.Tensor", rows,
+                      ValueArg{c.view(c.cast(c.input("per_sample_weights"), DType::f32), {count, 1})});
     }
-    const ValueId to = node("expand.default", {{"self", ValueArg{view(bag, {count, 1})}},
-                                               {"size", IntListArg{{count, width}, {}}}});
+    const ValueId to = c.expand(c.view(bag, {count, 1}), {count, width});
     const auto scatter = [&](ValueId into, ValueId index, ValueId src) {
-      return node("scatter_add.default", {{"self", ValueArg{into}},
-                                          {"dim", int64_t{0}},
-                                          {"index", ValueArg{index}},
-                                          {"src", ValueArg{src}}});
+      return c.node("scatter_add", {{"self", ValueArg{into}},
+                                    {"dim", int64_t{0}},
+                                    {"index", ValueArg{index}},
+                                    {"src", ValueArg{src}}});
     };
     sizes = scatter(sizes, bag, full({count}, 1));
     if (mode == kMax) {
-      sums = node("scatter_reduce.two", {{"self", ValueArg{sums}},
-                                         {"dim", int64_t{0}},
-                                         {"index", ValueArg{to}},
-                                         {"src", ValueArg{rows}},
-                                         {"reduce", std::string("amax")},
-                                         {"include_self", false}});
+      sums = c.node("scatter_reduce.two", {{"self", ValueArg{sums}},
+                                           {"dim", int64_t{0}},
+                                           {"index", ValueArg{to}},
+                                           {"src", ValueArg{rows}},
+                                           {"reduce", std::string("amax")},
+                                           {"include_self", false}});
     } else {
       sums = scatter(sums, to, rows);
     }
     if (mode == kMean) {
-      const ValueId divisor =
-          node("clamp.default", {{"self", ValueArg{sizes}}, {"min", 1.0}, {"max", NoneArg{}}});
-      sums = binary("div.Tensor", sums, ValueArg{view(divisor, {bags + 1, 1})});
+      const ValueId divisor = c.clamp(sizes, 1.0, NoneArg{});
+      sums = c.binary("div.Tensor", sums, ValueArg{c.view(divisor, {bags + 1, 1})});
     }
   }
-  const ValueId result = cast(slice(sums, 0, bags), call.output(0).dtype);
+  const ValueId result = c.cast(slice(sums, 0, bags), call.output(0).dtype);
   c.builder.output(result);
   // The sizes of the other two results depend on data, so nobody uses them here.
   for (std::size_t i = 1; i < call.outputs().size(); ++i)
-    c.builder.output(i == 2 ? cast(slice(sizes, 0, bags), call.output(2).dtype) : result);
+    c.builder.output(i == 2 ? c.cast(slice(sizes, 0, bags), call.output(2).dtype) : result);
   c.run();
 }
 

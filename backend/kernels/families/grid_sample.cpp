@@ -21,9 +21,7 @@ class GridSampler {
         in_(ctx.call.input(ctx.call.tensor("input"))),
         out_(ctx.call.output(0)) {
     places_ = {in_.shape[0], 1, out_.shape[2] * out_.shape[3]};
-    image_ =
-        call("view", {{"self", ValueArg{c_.input("input")}},
-                      {"size", IntListArg{{in_.shape[0], in_.shape[1], in_.shape[2] * in_.shape[3]}, {}}}});
+    image_ = c_.view(c_.input("input"), {in_.shape[0], in_.shape[1], in_.shape[2] * in_.shape[3]});
   }
 
   void write(int64_t interpolation) {
@@ -32,11 +30,10 @@ class GridSampler {
     for (const Tap& row : taps(y, interpolation)) {
       for (const Tap& column : taps(x, interpolation)) {
         const ValueId seen = weighted(row, column);
-        sum = sum < 0 ? seen : binary("add.Tensor", sum, ValueArg{seen});
+        sum = sum < 0 ? seen : c_.binary("add.Tensor", sum, ValueArg{seen});
       }
     }
-    c_.builder.output(
-        cast(call("view", {{"self", ValueArg{sum}}, {"size", IntListArg{out_.shape, {}}}}), out_.dtype));
+    c_.builder.output(c_.cast(c_.view(sum, out_.shape), out_.dtype));
     c_.run();
   }
 
@@ -52,36 +49,16 @@ class GridSampler {
     ValueId index, weight = -1, inside = -1;
   };
 
-  ValueId call(const std::string& op, std::vector<NamedArgument> arguments) {
-    const bool has_overload = op.find('.') != std::string::npos;
-    return c_.builder.call("aten::" + op + (has_overload ? "" : ".default"), std::move(arguments));
-  }
-  ValueId unary(const char* op, ValueId self) { return call(op, {{"self", ValueArg{self}}}); }
-  ValueId binary(const char* op, ValueId self, const Argument& other) {
-    return call(op, {{"self", ValueArg{self}}, {"other", other}});
-  }
-  ValueId plus(ValueId self, double number) { return binary("add.Tensor", self, number); }
-  ValueId times(ValueId self, double number) { return binary("mul.Tensor", self, number); }
-  ValueId times(ValueId self, ValueId other) { return binary("mul.Tensor", self, ValueArg{other}); }
-  ValueId minus(ValueId self, ValueId other) { return binary("sub.Tensor", self, ValueArg{other}); }
+  ValueId plus(ValueId self, double number) { return c_.binary("add.Tensor", self, number); }
+  ValueId times(ValueId self, double number) { return c_.binary("mul.Tensor", self, number); }
+  ValueId times(ValueId self, ValueId other) { return c_.binary("mul.Tensor", self, ValueArg{other}); }
+  ValueId minus(ValueId self, ValueId other) { return c_.binary("sub.Tensor", self, ValueArg{other}); }
   // number - self
   ValueId from(double number, ValueId self) { return plus(times(self, -1.0), number); }
-  ValueId where(ValueId condition, ValueId yes, ValueId no) {
-    return call("where.self",
-                {{"condition", ValueArg{condition}}, {"self", ValueArg{yes}}, {"other", ValueArg{no}}});
-  }
-  ValueId clamp(ValueId self, const Argument& low, const Argument& high) {
-    return call("clamp", {{"self", ValueArg{self}}, {"min", low}, {"max", high}});
-  }
-  ValueId cast(ValueId self, DType dtype) {
-    if (c_.builder.value(self).dtype == dtype) return self;
-    return call("_to_copy", {{"self", ValueArg{self}}, {"dtype", DTypeArg{dtype}}});
-  }
-
   Axis axis(int64_t number, int64_t size) {
-    ValueId x =
-        call("select.int", {{"self", ValueArg{c_.input("grid")}}, {"dim", int64_t{-1}}, {"index", number}});
-    x = cast(call("view", {{"self", ValueArg{x}}, {"size", IntListArg{places_, {}}}}), DType::f32);
+    ValueId x = c_.node("select.int",
+                        {{"self", ValueArg{c_.input("grid")}}, {"dim", int64_t{-1}}, {"index", number}});
+    x = c_.cast(c_.view(x, places_), DType::f32);
     // -1 .. 1 is from the first to the last element: of their centres if aligned, else of their outer edges.
     const auto n = static_cast<double>(align_ ? size - 1 : size);
     const ValueId positive = plus(x, 1.0);
@@ -97,15 +74,15 @@ class GridSampler {
       if (span == 0) {
         x = times(x, 0.0);
       } else {
-        const ValueId distance = unary("abs", plus(x, -low));
-        const ValueId rest = binary("fmod.Scalar", distance, span);
+        const ValueId distance = c_.unary("abs", plus(x, -low));
+        const ValueId rest = c_.binary("fmod.Scalar", distance, span);
         // A whole number, however the quotient rounds.
-        const ValueId turns = unary("round", times(minus(distance, rest), 1 / span));
-        const ValueId even = binary("eq.Scalar", binary("fmod.Scalar", turns, 2.0), 0.0);
-        x = where(even, plus(rest, low), from(span + low, rest));
+        const ValueId turns = c_.unary("round", times(minus(distance, rest), 1 / span));
+        const ValueId even = c_.binary("eq.Scalar", c_.binary("fmod.Scalar", turns, 2.0), 0.0);
+        x = c_.where(even, plus(rest, low), from(span + low, rest));
       }
     }
-    return clamp(x, 0.0, static_cast<double>(axis.size - 1));
+    return c_.clamp(x, 0.0, static_cast<double>(axis.size - 1));
   }
 
   // The element at a whole position, which lies inside unless padding counts as zeros or it is a neighbour.
@@ -113,11 +90,11 @@ class GridSampler {
     Tap out{-1, weight, -1};
     const double last = static_cast<double>(axis.size - 1);
     if (padding_ == kZeros || neighbour) {
-      out.inside = call("logical_and", {{"self", ValueArg{binary("ge.Scalar", position, 0.0)}},
-                                        {"other", ValueArg{binary("le.Scalar", position, last)}}});
+      out.inside = c_.binary("logical_and", c_.binary("ge.Scalar", position, 0.0),
+                             ValueArg{c_.binary("le.Scalar", position, last)});
     }
     // NaN, which no comparison finds inside, becomes 0.
-    out.index = clamp(cast(clamp(position, 0.0, last), DType::i64), int64_t{0}, axis.size - 1);
+    out.index = c_.clamp(c_.cast(c_.clamp(position, 0.0, last), DType::i64), int64_t{0}, axis.size - 1);
     return out;
   }
 
@@ -131,8 +108,8 @@ class GridSampler {
 
   std::vector<Tap> taps(const Axis& axis, int64_t interpolation) {
     const ValueId position = interpolation == kBicubic ? axis.position : inside(axis, axis.position);
-    if (interpolation == kNearest) return {tap(axis, unary("round", position), -1)};
-    const ValueId low = unary("floor", position), t = minus(position, low);
+    if (interpolation == kNearest) return {tap(axis, c_.unary("round", position), -1)};
+    const ValueId low = c_.unary("floor", position), t = minus(position, low);
     if (interpolation == kBilinear) return {tap(axis, low, from(1.0, t)), tap(axis, plus(low, 1.0), t, true)};
     const ValueId weights[] = {cubic_far(plus(t, 1.0)), cubic_near(t), cubic_near(from(1.0, t)),
                                cubic_far(from(2.0, t))};
@@ -144,19 +121,18 @@ class GridSampler {
   // The image's elements of two taps, times their weights; what lies outside is 0 whatever the weights are.
   ValueId weighted(const Tap& row, const Tap& column) {
     ValueId index =
-        binary("add.Tensor", binary("mul.Tensor", row.index, in_.shape[3]), ValueArg{column.index});
-    index = call("expand", {{"self", ValueArg{index}},
-                            {"size", IntListArg{{in_.shape[0], in_.shape[1], places_[2]}, {}}}});
-    ValueId seen =
-        cast(call("gather", {{"self", ValueArg{image_}}, {"dim", int64_t{2}}, {"index", ValueArg{index}}}),
-             DType::f32);
+        c_.binary("add.Tensor", c_.binary("mul.Tensor", row.index, in_.shape[3]), ValueArg{column.index});
+    index = c_.expand(index, {in_.shape[0], in_.shape[1], places_[2]});
+    ValueId seen = c_.cast(
+        c_.node("gather", {{"self", ValueArg{image_}}, {"dim", int64_t{2}}, {"index", ValueArg{index}}}),
+        DType::f32);
     if (row.weight >= 0) seen = times(seen, times(row.weight, column.weight));
     if (row.inside >= 0 || column.inside >= 0) {
       ValueId both = std::max(row.inside, column.inside);
       if (row.inside >= 0 && column.inside >= 0)
-        both = call("logical_and", {{"self", ValueArg{row.inside}}, {"other", ValueArg{column.inside}}});
-      const ValueId zero = call("scalar_tensor", {{"s", 0.0}, {"dtype", DTypeArg{DType::f32}}});
-      seen = where(both, seen, zero);
+        both = c_.binary("logical_and", row.inside, ValueArg{column.inside});
+      const ValueId zero = c_.node("scalar_tensor", {{"s", 0.0}, {"dtype", DTypeArg{DType::f32}}});
+      seen = c_.where(both, seen, zero);
     }
     return seen;
   }
