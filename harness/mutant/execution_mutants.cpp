@@ -12,17 +12,6 @@ bool has_elements(const OpCall& call) {
   return !call.outputs().empty() && element_count(call.output(0).shape) >= 1;
 }
 
-std::vector<std::byte> packed(const Tensor& tensor) {
-  const Tensor whole = tensor.contiguous();
-  std::vector<std::byte> bytes(whole.bytes());
-  if (!bytes.empty()) std::memcpy(bytes.data(), whole.data(), bytes.size());
-  return bytes;
-}
-
-Tensor like(const Tensor& tensor, const std::vector<std::byte>& bytes) {
-  return Tensor::from_bytes(tensor.dtype(), tensor.shape(), bytes.data(), bytes.size());
-}
-
 // Flips the lowest bit of the last element that is not zero.
 void flip_last_bit(Tensor& tensor) {
   std::vector<std::byte> bytes = packed(tensor);

@@ -45,6 +45,10 @@ void adopt(const OpCall& call, const std::vector<Tensor>& inputs, std::vector<Te
 // The reference's values of output 0, unrounded.
 std::vector<double> exact_values(const OpCall& call, const std::vector<Tensor>& inputs);
 
+// A tensor's bytes in row-major order, and a tensor of the same dtype and shape with other ones.
+std::vector<std::byte> packed(const Tensor& tensor);
+Tensor like(const Tensor& tensor, const std::vector<std::byte>& bytes);
+
 // `edit` changes the numbers of output 0 in place (real floats).
 template <class Edit>
 void edit_floats(std::vector<Tensor>& outputs, Edit&& edit) {

@@ -17,17 +17,6 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using Reading = std::function<std::optional<Argument>(const SchemaArgument&, const Argument&)>;
 
-std::vector<std::byte> packed(const Tensor& tensor) {
-  const Tensor whole = tensor.contiguous();
-  std::vector<std::byte> bytes(whole.bytes());
-  if (!bytes.empty()) std::memcpy(bytes.data(), whole.data(), bytes.size());
-  return bytes;
-}
-
-Tensor like(const Tensor& tensor, const std::vector<std::byte>& bytes) {
-  return Tensor::from_bytes(tensor.dtype(), tensor.shape(), bytes.data(), bytes.size());
-}
-
 // What the operator makes of a call, {} if it refuses it.
 template <class Evaluate>
 Tensors unless_refused(Evaluate&& evaluate) {
@@ -60,60 +49,52 @@ Mutant misreading(std::string name, std::string description, Reading reading) {
     }
     return wrong;
   };
-  Mutant mutant;
-  mutant.name = std::move(name);
-  mutant.description = std::move(description);
-  mutant.applies = [wrong_arguments](const OpCall& call) {
-    return !call.outputs().empty() && !call.inputs().empty() && !wrong_arguments(call).empty();
-  };
-  mutant.plant = [wrong_arguments](const OpCall& call, const Tensors& inputs, Tensors& outputs) {
-    for (const NamedArgument& wrong : wrong_arguments(call)) {
-      adopt(call, inputs, outputs,
-            unless_refused([&] { return recompute_with(call, inputs, wrong.name, wrong.value); }));
-    }
-  };
-  return mutant;
+  return {std::move(name), std::move(description),
+          [wrong_arguments](const OpCall& call) {
+            return !call.outputs().empty() && !call.inputs().empty() && !wrong_arguments(call).empty();
+          },
+          [wrong_arguments](const OpCall& call, const Tensors& inputs, Tensors& outputs) {
+            for (const NamedArgument& wrong : wrong_arguments(call)) {
+              adopt(call, inputs, outputs,
+                    unless_refused([&] { return recompute_with(call, inputs, wrong.name, wrong.value); }));
+            }
+          }};
 }
 
 // A mutant that reads inputs: `edit` changes one in place, false if it leaves it.
 Mutant misread_inputs(std::string name, std::string description,
                       std::function<bool(const TensorMeta&)> concerns, std::function<void(Tensor&)> edit) {
-  Mutant mutant;
-  mutant.name = std::move(name);
-  mutant.description = std::move(description);
-  mutant.applies = [concerns](const OpCall& call) {
-    return !call.outputs().empty() && std::any_of(call.inputs().begin(), call.inputs().end(), concerns);
-  };
-  mutant.plant = [concerns, edit](const OpCall& call, const Tensors& inputs, Tensors& outputs) {
-    Tensors changed = inputs;
-    for (std::size_t i = 0; i < changed.size(); ++i) {
-      if (concerns(call.inputs()[i])) edit(changed[i]);
-    }
-    adopt(call, inputs, outputs, recompute(call, changed));
-  };
-  return mutant;
+  return {std::move(name), std::move(description),
+          [concerns](const OpCall& call) {
+            return !call.outputs().empty() &&
+                   std::any_of(call.inputs().begin(), call.inputs().end(), concerns);
+          },
+          [concerns, edit](const OpCall& call, const Tensors& inputs, Tensors& outputs) {
+            Tensors changed = inputs;
+            for (std::size_t i = 0; i < changed.size(); ++i) {
+              if (concerns(call.inputs()[i])) edit(changed[i]);
+            }
+            adopt(call, inputs, outputs, recompute(call, changed));
+          }};
 }
 
 // A mutant of the bytes of every result that `concerns` names.
 Mutant miswritten(std::string name, std::string description, std::function<bool(const TensorMeta&)> concerns,
                   std::function<void(const TensorMeta&, std::vector<std::byte>&)> edit) {
-  Mutant mutant;
-  mutant.name = std::move(name);
-  mutant.description = std::move(description);
-  mutant.applies = [concerns](const OpCall& call) {
-    return std::any_of(call.outputs().begin(), call.outputs().end(), concerns);
-  };
-  mutant.plant = [concerns, edit](const OpCall&, const Tensors&, Tensors& outputs) {
-    for (Tensor& output : outputs) {
-      if (!output.defined()) continue;
-      const TensorMeta meta{output.dtype(), output.shape()};
-      if (!concerns(meta)) continue;
-      std::vector<std::byte> bytes = packed(output);
-      edit(meta, bytes);
-      output = like(output, bytes);
-    }
-  };
-  return mutant;
+  return {std::move(name), std::move(description),
+          [concerns](const OpCall& call) {
+            return std::any_of(call.outputs().begin(), call.outputs().end(), concerns);
+          },
+          [concerns, edit](const OpCall&, const Tensors&, Tensors& outputs) {
+            for (Tensor& output : outputs) {
+              if (!output.defined()) continue;
+              const TensorMeta meta{output.dtype(), output.shape()};
+              if (!concerns(meta)) continue;
+              std::vector<std::byte> bytes = packed(output);
+              edit(meta, bytes);
+              output = like(output, bytes);
+            }
+          }};
 }
 
 std::optional<Argument> default_as_zero(const SchemaArgument& argument, const Argument& value) {

@@ -117,6 +117,17 @@ bool moves_bits(const OpCall& call) {
                           "aten::scalar_tensor", "aten::where"});
 }
 
+std::vector<std::byte> packed(const Tensor& tensor) {
+  const Tensor whole = tensor.contiguous();
+  std::vector<std::byte> bytes(whole.bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), whole.data(), bytes.size());
+  return bytes;
+}
+
+Tensor like(const Tensor& tensor, const std::vector<std::byte>& bytes) {
+  return Tensor::from_bytes(tensor.dtype(), tensor.shape(), bytes.data(), bytes.size());
+}
+
 std::vector<Tensor> recompute(const OpCall& call, const std::vector<Tensor>& inputs) {
   std::vector<Tensor> outputs;
   for (const reference::Wide& output : evaluate_wide(call, inputs)) outputs.push_back(output.rounded());
