@@ -129,6 +129,8 @@ DType part_dtype(DType complex_dtype) {
               std::string(name_of(complex_dtype)) + " is not a complex element type");
 }
 
+DType real_part(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
+
 int64_t int_min(DType dtype) {
   switch (dtype) {
     case DType::boolean:

@@ -50,6 +50,7 @@ bool is_valid(DType dtype);     // false for a number that is no DType
 // The format of a float dtype, or of the parts of a complex one. Throws Error for integral dtypes.
 const FloatFormat& float_format(DType dtype);
 DType part_dtype(DType complex_dtype);  // c64 -> f32, c128 -> f64
+DType real_part(DType dtype);           // of a complex dtype, else itself
 // Inclusive limits of an integral dtype (boolean: 0 and 1).
 int64_t int_min(DType dtype);
 int64_t int_max(DType dtype);

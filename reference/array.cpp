@@ -20,8 +20,7 @@ Tensor Array<double>::rounded() const {
   if (is_integral()) {
     encode_ints(meta.dtype, integer.data(), tensor.mutable_data(), integer.size());
   } else {
-    encode_floats(is_complex(meta.dtype) ? part_dtype(meta.dtype) : meta.dtype, real.data(),
-                  tensor.mutable_data(), real.size());
+    encode_floats(real_part(meta.dtype), real.data(), tensor.mutable_data(), real.size());
   }
   return tensor;
 }

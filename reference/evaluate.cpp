@@ -28,12 +28,10 @@ void check_complex(const OpCall& call, const Traits& traits) {
   }
 }
 
-DType part(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
-
 // What rounds to infinity in the dtype is infinite from here on; what an integer dtype cannot hold wraps.
 void keep_range(Wide& array) {
   if (array.is_integral() || array.meta.dtype == DType::f64 || array.meta.dtype == DType::c128) return;
-  const FloatFormat& format = float_format(part(array.meta.dtype));
+  const FloatFormat& format = float_format(real_part(array.meta.dtype));
   for (double& v : array.real) {
     if (!(std::fabs(v) > format.max) || !std::isfinite(v)) continue;
     const double rounded = round_to(format, v);
@@ -45,7 +43,7 @@ void keep_range(Wide& array) {
 DType graph_dtype(const OpCall& call) {
   for (const auto& metas : {std::cref(call.outputs()), std::cref(call.inputs())}) {
     for (const TensorMeta& meta : metas.get()) {
-      if (!is_integral(meta.dtype)) return part(meta.dtype);
+      if (!is_integral(meta.dtype)) return real_part(meta.dtype);
     }
   }
   return DType::f32;
@@ -58,7 +56,7 @@ Array<Bounded> bounded_input(const Wide& in, const Precision& precision) {
   out.integer = in.integer;
   out.real.assign(in.real.begin(), in.real.end());
   if (in.is_integral()) return out;
-  const FloatFormat& own = float_format(part(in.meta.dtype));
+  const FloatFormat& own = float_format(real_part(in.meta.dtype));
   const FloatFormat* cast = precision.input && float_format(*precision.input).precision < own.precision
                                 ? &float_format(*precision.input)
                                 : nullptr;
@@ -86,7 +84,7 @@ Array<Stochastic> stochastic_input(const Wide& in, const Precision& precision, R
   out.integer = in.integer;
   out.real.assign(in.real.begin(), in.real.end());
   if (!in.is_integral() && precision.input &&
-      float_format(*precision.input).precision < float_format(part(in.meta.dtype)).precision) {
+      float_format(*precision.input).precision < float_format(real_part(in.meta.dtype)).precision) {
     const Grid grid(float_format(*precision.input));
     for (Stochastic& x : out.real) x = stochastic_round(grid, x.value, random);
   }
@@ -115,7 +113,7 @@ BoundedWide exact_result(Wide value, const Precision& precision) {
   }
   if (out.value.is_integral()) return out;
   out.bound.assign(out.value.real.size(), 0);
-  const FloatFormat& format = float_format(part(out.value.meta.dtype));
+  const FloatFormat& format = float_format(real_part(out.value.meta.dtype));
   for (std::size_t i = 0; i < out.bound.size(); ++i) {
     double& v = out.value.real[i];
     const double rounded = round_to(format, v);
@@ -142,7 +140,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
     if (!in.undefined.empty()) out.special = in.undefined;
     return out;
   }
-  const FloatFormat& format = float_format(part(in.meta.dtype));
+  const FloatFormat& format = float_format(real_part(in.meta.dtype));
   const FloatFormat& last = traits.ends_in_sum ? environment.accumulator() : environment.intermediate();
   const double ulps = precision.rounding == Rounding::nearest_even ? 1 : 2;
   double u_out = 0;
@@ -290,7 +288,7 @@ std::vector<Wide> evaluate_stochastic(const OpCall& call, const std::vector<cons
   }
   for (Wide& output : result) {
     if (output.is_integral()) continue;
-    const FloatFormat& format = float_format(part(output.meta.dtype));
+    const FloatFormat& format = float_format(real_part(output.meta.dtype));
     int digits = entry.traits.exact         ? 53
                  : entry.traits.ends_in_sum ? environment.accumulator().precision
                                             : environment.intermediate().precision;

@@ -46,7 +46,7 @@ class Comparison {
       note(given < std::min(width_of(dtype), floor_.int_exact_bits.value_or(63)), "int_exact_bits");
       return;
     }
-    const DType part = is_complex(dtype) ? part_dtype(dtype) : dtype;
+    const DType part = real_part(dtype);
     const bool coarse_accumulator = is_coarser(given_.accumulator, floor_.accumulator);
     note(is_coarser(given_.input.value_or(part), floor_.input.value_or(part)), "input");
     note(coarse_accumulator, "accumulator");

@@ -45,6 +45,12 @@ void require_rank(const OpCall& call, std::string_view name, int64_t low, int64_
   fail(call, "{} has shape {}; it must have {} to {} dims", name, to_string(tensor.shape), low, high);
 }
 
+void require_complex_part(const OpCall& call, std::string_view name) {
+  const DType dtype = meta(call, name).dtype;
+  if (dtype != DType::f32 && dtype != DType::f64)
+    fail(call, "{} has dtype {}; complex numbers are made of f32 or f64", name, name_of(dtype));
+}
+
 void require_same_dtype(const OpCall& call, std::string_view name, std::string_view like) {
   const DType is = meta(call, name).dtype;
   const DType must = meta(call, like).dtype;
@@ -108,7 +114,6 @@ Operands operands(const OpCall& call, std::initializer_list<std::string_view> na
 
 DType inexact(DType dtype) { return is_integral(dtype) ? DType::f32 : dtype; }
 DType accumulated(DType dtype) { return is_integral(dtype) ? DType::i64 : dtype; }
-DType real_part(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
 DType complex_of(DType real) { return real == DType::f64 || real == DType::c128 ? DType::c128 : DType::c64; }
 
 std::vector<int64_t> reduced_dims(const OpCall& call, const std::vector<int64_t>& dims, int64_t rank) {

@@ -46,6 +46,8 @@ enum Kinds : unsigned {
 bool has_kind(DType dtype, unsigned kinds);
 void require_kind(const OpCall& call, std::string_view name, DType dtype, unsigned kinds);
 void require_rank(const OpCall& call, std::string_view name, int64_t low, int64_t high = -1);
+// f32 or f64: what complex numbers are made of.
+void require_complex_part(const OpCall& call, std::string_view name);
 // `name` must have the dtype of `like`.
 void require_same_dtype(const OpCall& call, std::string_view name, std::string_view like);
 void require_shape(const OpCall& call, std::string_view name, const Shape& expected);
@@ -74,7 +76,6 @@ Operands operands(const OpCall& call, std::initializer_list<std::string_view> na
 DType inexact(DType dtype);
 // Sums and products of integers and bools are i64.
 DType accumulated(DType dtype);
-DType real_part(DType dtype);  // of a complex dtype, else itself
 DType complex_of(DType real);  // f64 -> c128, else c64
 
 // Dims normalised, checked to be distinct. Empty gives all dims.

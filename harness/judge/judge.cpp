@@ -459,8 +459,7 @@ std::vector<int> free_nodes(const Graph& graph) {
     const bool gives_integers =
         std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return is_kind(id, false); });
     const bool decides = reads_floats && (gives_integers || reference::error_model(node.op).discontinuous);
-    const bool chooses = is_selection(node.op) || reference::error_model(node.op).name == "choice";
-    if (decides || chooses || reference::writes_may_meet(node)) {
+    if (decides || makes_choice(node.op) || reference::writes_may_meet(node)) {
       nodes.push_back(static_cast<int>(i));
     }
   }

@@ -129,7 +129,7 @@ NodeStandard::NodeStandard(NodeQuestion question)
       // Where nothing may differ, the answer is the value rounded once.
       reference::Wide& value = outputs_[i].value;
       for (std::size_t k = 0; k < value.real.size() && k < outputs_[i].bound.size(); ++k) {
-        if (outputs_[i].bound[k] == 0) value.real[k] = round_to(part_of(value.meta.dtype), value.real[k]);
+        if (outputs_[i].bound[k] == 0) value.real[k] = round_to(real_part(value.meta.dtype), value.real[k]);
       }
     }
   }

@@ -67,8 +67,6 @@ bool unit_alpha(const OpCall& call) {
 
 }  // namespace
 
-DType part_of(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
-
 DType computation_dtype(const OpCall& call) {
   // Attention returns its statistics in f32 whatever it computes in.
   const bool inputs_only = call.op().find("scaled_dot_product") != std::string::npos;
@@ -77,7 +75,7 @@ DType computation_dtype(const OpCall& call) {
     const auto in = promoted(call.inputs(), floats);
     if (in) both.add(*in);
     if (const auto out = promoted(call.outputs(), floats); out && !(in && inputs_only)) both.add(*out);
-    if (both.result()) return part_of(*both.result());
+    if (both.result()) return real_part(*both.result());
   }
   return DType::f32;  // nothing is computed
 }
@@ -152,9 +150,13 @@ bool is_selection(std::string_view op) {
   return contains(operators, op);
 }
 
+bool makes_choice(std::string_view op) {
+  return is_selection(op) || reference::error_model(op).name == "choice";
+}
+
 bool uses_dtype(const Graph& graph, DType dtype) {
   return std::any_of(graph.values.begin(), graph.values.end(), [dtype](const Value& value) {
-    return value.kind == ValueKind::tensor && part_of(value.dtype) == dtype;
+    return value.kind == ValueKind::tensor && real_part(value.dtype) == dtype;
   });
 }
 

@@ -32,8 +32,8 @@ bool is_exact_by_width(const OpCall& call, const Precision& precision);
 // topk, sort, argmax, argmin, max.dim, min.dim, max_pool*_with_indices.
 bool is_selection(std::string_view op);
 
-// A result of c64 or c128 has parts; everything else is itself.
-DType part_of(DType dtype);
+// A selection, or positions among elements of which several may be equal (kthvalue, mode, cummax).
+bool makes_choice(std::string_view op);
 
 // True if any tensor of the graph is of this dtype.
 bool uses_dtype(const Graph& graph, DType dtype);

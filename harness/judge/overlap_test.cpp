@@ -53,7 +53,8 @@ Verdict judge_kept(const Written& w, double kept, std::map<std::string, Tensor> 
   const Tensor result = numbers(w.dtype, {1, kept, 5});
   run.nodes[0].local = {result};
   run.nodes[0].free = {result};
-  run.outputs[0] = w.doubled ? numbers(w.dtype, {2, 2 * kept, 10}) : result;
+  run.outputs[0] = result;
+  if (w.doubled) run.outputs[0] = numbers(w.dtype, {2, 2 * kept, 10});
   return judge.judge(run);
 }
 

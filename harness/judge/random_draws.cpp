@@ -43,12 +43,12 @@ struct Numbers {
   std::vector<double> values;
   double spacing(double x) const {
     if (is_integral(dtype) || !std::isfinite(x)) return 0;
-    const FloatFormat& format = float_format(part_of(dtype));
+    const FloatFormat& format = float_format(real_part(dtype));
     return std::max(format.smallest_subnormal(), 2 * format.unit_roundoff() * std::fabs(x));
   }
   // Uniform numbers are made of at most so many digits.
   double grain() const {
-    return is_integral(dtype) ? 0 : std::ldexp(1.0, -float_format(part_of(dtype)).precision);
+    return is_integral(dtype) ? 0 : std::ldexp(1.0, -float_format(real_part(dtype)).precision);
   }
 };
 
@@ -89,7 +89,7 @@ std::string uniform(const Numbers& numbers, double from, double to, Sample& samp
     return "";
   }
   // The upper end is no number of the distribution unless rounding to the dtype makes it one.
-  const FloatFormat& format = float_format(part_of(numbers.dtype));
+  const FloatFormat& format = float_format(real_part(numbers.dtype));
   const double last = to - width * numbers.grain();
   const bool rounds_up = round_to(format, last) >= to;
   const double low = std::min(from, round_to(format, from)), high = std::max(to, round_to(format, to));
@@ -247,8 +247,9 @@ std::string dropout(const OpCall& call, const std::vector<const reference::Wide*
       bool zero = true, telling = false;
       for (std::size_t k = i; k < i + parts; ++k) {
         zero = zero && (y[k] == 0 || (std::isnan(y[k]) && !std::isfinite(x.real[k])));
-        telling = telling || (std::isfinite(x.real[k]) &&
-                              std::fabs(x.real[k]) >= float_format(part_of(x.meta.dtype)).smallest_normal());
+        telling =
+            telling || (std::isfinite(x.real[k]) &&
+                        std::fabs(x.real[k]) >= float_format(real_part(x.meta.dtype)).smallest_normal());
       }
       mask.push_back(zero && telling && train ? 0 : 1);
       if (telling) kept.values.push_back(mask.back());

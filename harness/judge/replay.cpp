@@ -386,7 +386,7 @@ bool is_decision(const OpCall& call, const reference::ErrorModel& model) {
   const auto floats = [](const TensorMeta& meta) { return !is_integral(meta.dtype); };
   const bool reads_floats = std::any_of(call.inputs().begin(), call.inputs().end(), floats);
   // Among equal integers the choice is free.
-  if (!reads_floats) return is_selection(call.op()) || model.name == "choice";
+  if (!reads_floats) return makes_choice(call.op());
   const bool all_floats = std::all_of(call.outputs().begin(), call.outputs().end(), floats);
   if (!all_floats) return true;
   const bool cast = call.op().starts_with("aten::_to_copy") || call.op().starts_with("aten::to.");

@@ -47,8 +47,6 @@ Array<T> complex_of_arrays(DType dtype, const Array<T>& re, const Array<T>& im) 
   return out;
 }
 
-inline DType part_or_self(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
-
 // The call with other operands: `metas` for its inputs, parts for its results. Numbers that are values (not
 // alpha and beta, which scale) have the imaginary part 0.
 inline OpCall call_of_parts(const OpCall& call, std::vector<TensorMeta> metas, int part) {
@@ -60,7 +58,7 @@ inline OpCall call_of_parts(const OpCall& call, std::vector<TensorMeta> metas, i
     } else if (std::holds_alternative<ValueListArg>(given.value)) {
       argument.value = ValueListArg{call.tensors(given.name)};
     } else if (const auto* dtype = std::get_if<DTypeArg>(&given.value)) {
-      argument.value = DTypeArg{part_or_self(dtype->dtype)};
+      argument.value = DTypeArg{real_part(dtype->dtype)};
     } else if (part == 1 && (given.name == "value" || given.name == "other" || given.name == "src") &&
                call.is_number(given.name)) {
       argument.value = 0.0;
@@ -68,8 +66,21 @@ inline OpCall call_of_parts(const OpCall& call, std::vector<TensorMeta> metas, i
     arguments.push_back(std::move(argument));
   }
   std::vector<TensorMeta> results = call.outputs();
-  for (TensorMeta& meta : results) meta.dtype = part_or_self(meta.dtype);
+  for (TensorMeta& meta : results) meta.dtype = real_part(meta.dtype);
   return OpCall(call.op(), std::move(metas), arguments, std::move(results));
+}
+
+// The real kernel on these operands.
+template <class T>
+Array<T> of_real_kernel(const OpCall& call, const std::vector<Array<T>>& operands, int part = 0) {
+  std::vector<TensorMeta> metas;
+  Inputs<T> pointers;
+  for (const Array<T>& array : operands) {
+    metas.push_back(array.meta);
+    pointers.push_back(&array);
+  }
+  const OpCall real = call_of_parts(call, std::move(metas), part);
+  return kernel_table<T>().find(call.op())->kernel(real, pointers).at(0);
 }
 
 template <class T>
@@ -84,15 +95,8 @@ Array<T> of_part(const OpCall& call, const Inputs<T>& in, int part) {
     }
   }
   std::vector<Array<T>> parts;
-  std::vector<TensorMeta> metas;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    parts.push_back(part_of(*in[i], part, is_value[i]));
-    metas.push_back(parts.back().meta);
-  }
-  Inputs<T> pointers;
-  for (const Array<T>& array : parts) pointers.push_back(&array);
-  const OpCall real = call_of_parts(call, std::move(metas), part);
-  return kernel_table<T>().find(call.op())->kernel(real, pointers).at(0);
+  for (std::size_t i = 0; i < in.size(); ++i) parts.push_back(part_of(*in[i], part, is_value[i]));
+  return of_real_kernel(call, parts, part);
 }
 
 // Copies, sums, means, writes: the parts do not meet.
@@ -123,7 +127,7 @@ template <class T>
 std::vector<Array<T>> complex_vector_norm(const OpCall& call, const Inputs<T>& in) {
   auto sizes = make_array<T>({part_dtype(in[0]->meta.dtype), in[0]->meta.shape});
   map(complex_operand(*in[0]).owned, sizes.real, complex_modulus<T>);
-  return kernel_table<T>().find(call.op())->kernel(call_of_parts(call, {sizes.meta}, 0), {&sizes});
+  return one(of_real_kernel<T>(call, {std::move(sizes)}));
 }
 template <class T>
 std::vector<Array<T>> complex_prod(const OpCall& call, const Inputs<T>& in) {
@@ -197,14 +201,7 @@ std::vector<Array<T>> complex_product_of_matrices(const OpCall& call, const Inpu
     const Array<T> re = part_of(*in[b], 0, true), im = part_of(*in[b], 1, true);
     operands.push_back(beside(part_of(*in[a], 0, true), part_of(*in[a], 1, true), part == 0));
     operands.push_back(part == 0 ? above(re, im) : above(im, re));
-    std::vector<TensorMeta> metas;
-    Inputs<T> pointers;
-    for (const Array<T>& array : operands) {
-      metas.push_back(array.meta);
-      pointers.push_back(&array);
-    }
-    parts[static_cast<std::size_t>(part)] =
-        kernel_table<T>().find(call.op())->kernel(call_of_parts(call, std::move(metas), 0), pointers).at(0);
+    parts[static_cast<std::size_t>(part)] = of_real_kernel(call, operands);
   }
   return one(complex_of_arrays(call.output(0).dtype, parts[0], parts[1]));
 }
@@ -220,16 +217,7 @@ std::vector<Array<T>> complex_convolution(const OpCall& call, const Inputs<T>& i
   const auto convolved = [&](const Array<T>& x, const Array<T>& w) {
     std::vector<Array<T>> operands{x, w};
     if (in.size() > 2) operands.push_back(make_array<T>({x.meta.dtype, in[2]->meta.shape}));
-    std::vector<TensorMeta> metas;
-    Inputs<T> pointers;
-    for (const Array<T>& array : operands) {
-      metas.push_back(array.meta);
-      pointers.push_back(&array);
-    }
-    return kernel_table<T>()
-        .find(call.op())
-        ->kernel(call_of_parts(call, std::move(metas), 0), pointers)
-        .at(0);
+    return of_real_kernel(call, operands);
   };
   Array<T> p = convolved(part_of(*in[0], 0, true), part_of(*in[1], 0, true));
   const Array<T> q = convolved(part_of(*in[0], 1, true), part_of(*in[1], 1, true));

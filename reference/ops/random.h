@@ -42,17 +42,16 @@ std::vector<Array<T>> of_integers(const OpCall& call, const std::vector<int64_t>
 inline std::size_t numbers_in(const TensorMeta& meta) {
   return static_cast<std::size_t>(element_count(meta.shape)) * (is_complex(meta.dtype) ? 2 : 1);
 }
-inline DType part_type(DType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
 
 template <class T>
 std::vector<Array<T>> rand(const OpCall& call, const Inputs<T>&) {
   const TensorMeta& out = call.output(0);
-  return of_reals<T>(call, draw_uniform(call, numbers_in(out), part_type(out.dtype), 0, 1));
+  return of_reals<T>(call, draw_uniform(call, numbers_in(out), real_part(out.dtype), 0, 1));
 }
 template <class T>
 std::vector<Array<T>> uniform(const OpCall& call, const Inputs<T>&) {
   const TensorMeta& out = call.output(0);
-  return of_reals<T>(call, draw_uniform(call, numbers_in(out), part_type(out.dtype), call.floating("from"),
+  return of_reals<T>(call, draw_uniform(call, numbers_in(out), real_part(out.dtype), call.floating("from"),
                                         call.floating("to")));
 }
 // A complex number has variance 1: its parts have 1/2 each.

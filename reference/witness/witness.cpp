@@ -32,8 +32,7 @@ Wide narrowed(Array<Quad>&& array) {
 // Range of the node's dtype, as in the fp64 evaluation.
 void keep_range(Array<Quad>& array) {
   if (array.is_integral()) return;
-  const FloatFormat& format =
-      float_format(is_complex(array.meta.dtype) ? part_dtype(array.meta.dtype) : array.meta.dtype);
+  const FloatFormat& format = float_format(real_part(array.meta.dtype));
   for (Quad& v : array.real) {
     const double near = static_cast<double>(v);
     if (!(std::fabs(near) > format.max)) continue;

@@ -198,9 +198,7 @@ Metas masked_scatter(const OpCall& call) {
 
 Metas polar(const OpCall& call) {
   const Operands in = operands(call, {"abs", "angle"});
-  const DType type = meta(call, "abs").dtype;
-  if (type != DType::f32 && type != DType::f64)
-    fail(call, "abs has dtype {}; complex numbers are made of f32 or f64", name_of(type));
+  require_complex_part(call, "abs");
   require_same_dtype(call, "angle", "abs");
   return {{complex_of(in.type()), in.shape}};
 }

@@ -105,7 +105,7 @@ Metas uniform(const OpCall& call) {
   const double from = call.floating("from"), to = call.floating("to");
   if (!(from <= to)) fail(call, "from is {} and to is {}; from cannot be greater", from, to);
   const Metas out = like(call, kInexact);
-  const double most = float_format(is_complex(out[0].dtype) ? part_dtype(out[0].dtype) : out[0].dtype).max;
+  const double most = float_format(real_part(out[0].dtype)).max;
   if (!(std::fabs(from) <= most && std::fabs(to) <= most && to - from <= most)) {
     fail(call, "from {} and to {} are beyond what {} holds", from, to, name_of(out[0].dtype));
   }

@@ -27,8 +27,7 @@ Metas fft_c2c(const OpCall& call) {
 }
 Metas fft_r2c(const OpCall& call) {
   TensorMeta self = meta(call, "self");
-  if (self.dtype != DType::f32 && self.dtype != DType::f64)
-    fail(call, "self has dtype {}; complex numbers are made of f32 or f64", name_of(self.dtype));
+  require_complex_part(call, "self");
   const std::vector<int64_t> dims = transformed_dims(call);
   if (dims.empty() || self.shape.empty()) fail(call, "dim is empty; it must name at least one dim");
   int64_t& last = self.shape[static_cast<std::size_t>(dims.back())];

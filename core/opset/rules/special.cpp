@@ -110,9 +110,7 @@ Metas sign_bit(const OpCall& call) {
 Metas complex_of_parts(const OpCall& call) {
   const TensorMeta& real = meta(call, "real");
   require_kind(call, "real", real.dtype, kFloat);
-  if (real.dtype != DType::f32 && real.dtype != DType::f64) {
-    fail(call, "real has dtype {}; complex numbers are made of f32 or f64", name_of(real.dtype));
-  }
+  require_complex_part(call, "real");
   require_same_dtype(call, "imag", "real");
   return {{complex_of(real.dtype), broadcast(real.shape, meta(call, "imag").shape, call)}};
 }
