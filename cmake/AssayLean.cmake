@@ -1,7 +1,7 @@
 # ASSAY_LEAN_BUILD (the presets set it): a clean build in two thirds of the time, by parsing the large headers of
-# libraries less often and optimising tests less. Off by default, for builds that change a file and compile again: objects built with precompiled
-# headers are not shared by ccache between build folders, and only a build without them shows that a file includes what
-# it uses.
+# libraries less often and optimising tests less. Off by default, for builds that change a file and compile again:
+# objects built with precompiled headers are not shared by ccache between build folders, and only a build without them
+# shows that a file includes what it uses.
 
 # Tests are compiled more often than they are run. At -O1 GCC 12 sees overflows in std::string that are none (its bug
 # 105651).
