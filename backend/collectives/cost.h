@@ -1,0 +1,42 @@
+// Bytes and time of a schedule on a group. Needs no data, so that full-size collectives can be costed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/collectives/schedule.h"
+
+namespace assay::backend {
+
+// Payload bytes; what a rank moves within its own memory is in hbm_* only.
+struct CollectiveLedger {
+  std::vector<int64_t> sent, received;         // by rank, from and to other ranks, on the chip and off it
+  std::vector<int64_t> links;                  // by link of the topology: forwarded bytes count on every link
+  std::vector<int64_t> hbm_read, hbm_written;  // by chip of the topology
+  int64_t on_chip = 0;                         // between ranks of one chip
+  int64_t off_chip = 0;                        // between chips, each message once
+  int64_t messages = 0;                        // ordered pairs of ranks in a step between which bytes go
+  int64_t total() const { return on_chip + off_chip; }  // = the sum of sent, and of received
+};
+CollectiveLedger collective_ledger(const Schedule& schedule, const Group& group);
+
+struct CollectiveTime {
+  double seconds = 0;
+  double launch_s = 0;
+  double latency_s = 0;  // steps * step_us
+  // Seconds of steps beyond their latency, by what limited them: links, streams, HBM.
+  double link_s = 0, stream_s = 0, hbm_s = 0;
+  int steps = 0;
+  // size / seconds, and that times the bus factor; bytes a second.
+  double algbw = 0, busbw = 0;
+};
+// A step takes step_us and the longest of: a link's bytes at its rate, the bytes from one rank to another at
+// stream_bytes_per_ns for each of a rank's cores, and a chip's reads and writes at hbm_efficiency of its HBM
+// bandwidth. Steps follow one another; a collective is its launch and its steps. One rank alone costs its
+// local copy.
+CollectiveTime collective_time(const Schedule& schedule, const Group& group);
+// The same with other constants, as calibration asks.
+CollectiveTime collective_time(const Schedule& schedule, const Group& group,
+                               const NeuronLinkDescription& link);
+
+}  // namespace assay::backend
