@@ -63,7 +63,8 @@ struct Collective {
   void validate() const;
 };
 
-// Of equal parts: n elements of the row of all_reduce, reduce, broadcast and permute; n for each rank (and
+// Of equal parts: n elements of the row of all_reduce, reduce, broadcast and permute (from each rank to the
+// next); n for each rank (and
 // each pair of ranks) otherwise.
 Collective equal_parts(CollectiveOp op, int ranks, DType dtype, int64_t n,
                        Reduction reduction = Reduction::sum, int root = 0);

@@ -1,0 +1,137 @@
+#include "backend/collectives/cost.h"
+
+#include <algorithm>
+
+namespace assay::backend {
+namespace {
+
+// Bytes of one step, or of all.
+class Traffic {
+ public:
+  explicit Traffic(const Group& group)
+      : group_(group),
+        ranks_(group.cores.size()),
+        streams(ranks_ * ranks_, 0),
+        links(static_cast<std::size_t>(group.topology->links()), 0),
+        hbm_read(static_cast<std::size_t>(group.topology->chips()), 0),
+        hbm_written(hbm_read) {}
+
+  void add(const Schedule& schedule, const Transfer& t) {
+    const int64_t bytes = t.count * static_cast<int64_t>(size_of(schedule.collective.dtype));
+    for (const Place& source : schedule.sources(t)) {
+      send(source.rank, t.mover, bytes);
+      hbm_read[chip(source.rank)] += bytes;
+    }
+    for (const Place& target : schedule.targets(t)) {
+      send(t.mover, target.rank, bytes);
+      hbm_written[chip(target.rank)] += bytes;
+    }
+  }
+  std::size_t chip(int rank) const {
+    return static_cast<std::size_t>(group_.topology->chip_of(group_.cores[static_cast<std::size_t>(rank)]));
+  }
+  void clear() {
+    for (std::vector<int64_t>* v : {&streams, &links, &hbm_read, &hbm_written}) {
+      std::fill(v->begin(), v->end(), 0);
+    }
+  }
+
+ private:
+  void send(int from, int to, int64_t bytes) {
+    if (from == to) return;
+    streams[static_cast<std::size_t>(from) * ranks_ + static_cast<std::size_t>(to)] += bytes;
+    const int a = static_cast<int>(chip(from)), b = static_cast<int>(chip(to));
+    if (a == b) return;
+    for (const int link : group_.topology->route(a, b)) links[static_cast<std::size_t>(link)] += bytes;
+  }
+  const Group& group_;
+  std::size_t ranks_;
+
+ public:
+  std::vector<int64_t> streams;  // [from * ranks + to]
+  std::vector<int64_t> links, hbm_read, hbm_written;
+};
+
+// Calls use(traffic) with the bytes of each step.
+template <typename F>
+void each_step(const Schedule& schedule, const Group& group, F use) {
+  Traffic traffic(group);
+  for (std::size_t k = 0; k < schedule.transfers.size(); ++k) {
+    traffic.add(schedule, schedule.transfers[k]);
+    if (k + 1 < schedule.transfers.size() && schedule.transfers[k + 1].step == schedule.transfers[k].step) {
+      continue;
+    }
+    use(traffic);
+    traffic.clear();
+  }
+}
+
+void add(std::vector<int64_t>& sum, const std::vector<int64_t>& more) {
+  for (std::size_t k = 0; k < more.size(); ++k) sum[k] += more[k];
+}
+
+}  // namespace
+
+CollectiveLedger collective_ledger(const Schedule& schedule, const Group& group) {
+  const std::size_t ranks = group.cores.size();
+  CollectiveLedger out;
+  out.sent.assign(ranks, 0);
+  out.received.assign(ranks, 0);
+  out.links.assign(static_cast<std::size_t>(group.topology->links()), 0);
+  out.hbm_read.assign(static_cast<std::size_t>(group.topology->chips()), 0);
+  out.hbm_written = out.hbm_read;
+  each_step(schedule, group, [&](const Traffic& step) {
+    for (std::size_t from = 0; from < ranks; ++from) {
+      for (std::size_t to = 0; to < ranks; ++to) {
+        const int64_t bytes = step.streams[from * ranks + to];
+        if (bytes == 0) continue;
+        out.sent[from] += bytes;
+        out.received[to] += bytes;
+        ++out.messages;
+        const bool same = step.chip(static_cast<int>(from)) == step.chip(static_cast<int>(to));
+        (same ? out.on_chip : out.off_chip) += bytes;
+      }
+    }
+    add(out.links, step.links);
+    add(out.hbm_read, step.hbm_read);
+    add(out.hbm_written, step.hbm_written);
+  });
+  return out;
+}
+
+CollectiveTime collective_time(const Schedule& schedule, const Group& group,
+                               const NeuronLinkDescription& link) {
+  const Topology& topology = *group.topology;
+  const double stream_rate = link.stream_bytes_per_ns * topology.lnc();
+  const double hbm_rate = chip(topology.generation()).hbm_bytes_per_ns * link.hbm_efficiency;
+  CollectiveTime out;
+  out.steps = schedule.steps;
+  out.launch_s = link.collective_launch_us * 1e-6;
+  out.latency_s = schedule.steps * link.step_us * 1e-6;
+  each_step(schedule, group, [&](const Traffic& step) {
+    double on_link = 0, on_stream = 0, on_hbm = 0;
+    for (int l = 0; l < topology.links(); ++l) {
+      on_link = std::max(on_link, static_cast<double>(step.links[static_cast<std::size_t>(l)]) /
+                                      topology.link_bytes_per_ns(l));
+    }
+    for (const int64_t bytes : step.streams) {
+      on_stream = std::max(on_stream, static_cast<double>(bytes) / stream_rate);
+    }
+    for (std::size_t c = 0; c < step.hbm_read.size(); ++c) {
+      on_hbm = std::max(on_hbm, static_cast<double>(step.hbm_read[c] + step.hbm_written[c]) / hbm_rate);
+    }
+    // What takes longest is what the step waits for.
+    const double longest = std::max({on_link, on_stream, on_hbm}) * 1e-9;
+    (on_link * 1e-9 == longest ? out.link_s : on_hbm * 1e-9 == longest ? out.hbm_s : out.stream_s) += longest;
+  });
+  out.seconds = out.launch_s + out.latency_s + out.link_s + out.stream_s + out.hbm_s;
+  out.algbw = static_cast<double>(schedule.collective.size_bytes()) / out.seconds;
+  out.busbw = out.algbw * schedule.collective.bus_factor();
+  return out;
+}
+
+CollectiveTime collective_time(const Schedule& schedule, const Group& group) {
+  return collective_time(schedule, group, neuron_link(group.topology->generation()));
+}
+
+}  // namespace assay::backend
