@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/calibration/calibration.h"
+#include "cli/figures.h"
 #include "cli/files.h"
 #include "cli/verb.h"
 #include "harness/worker/locate.h"
@@ -32,16 +33,6 @@ std::vector<CalibrationRow> read_rows(const std::string& path) {
   return rows;
 }
 
-std::string percent(const std::optional<double>& error) {
-  return error ? fmt::format("{:+.1f} %", *error * 100) : "-";
-}
-std::string plain_percent(const std::optional<double>& error) {
-  return error ? fmt::format("{:.1f} %", *error * 100) : "-";
-}
-std::string microseconds(double us) {
-  return us < 10 ? fmt::format("{:.3f}", us) : fmt::format("{:.1f}", us);
-}
-
 int64_t rows_of(const CalibrationReport& report, Role role) {
   int64_t count = 0;
   for (const RowResult& result : report.rows) count += result.row.role == role ? 1 : 0;
@@ -64,11 +55,12 @@ std::string text(const CalibrationReport& report) {
     for (const RowResult& r : report.rows) {
       if (r.row.role != role) continue;
       const bool named = r.predicted_us.has_value();
-      out += fmt::format("{:<9}{:<7}{:<12}{:<9}{:>12}{:>12}{:>10}{:>10}  {}\n", r.row.id,
-                         named ? backend::core(r.row.target).name : "-", backend::name_of(r.row.boundary),
-                         r.row.certainty, microseconds(r.row.measured_us),
-                         r.predicted_us ? microseconds(*r.predicted_us) : "-", percent(r.error),
-                         percent(r.left_out_error), r.row.workload.empty() ? r.row.note : r.row.workload);
+      out +=
+          fmt::format("{:<9}{:<7}{:<12}{:<9}{:>12}{:>12}{:>10}{:>10}  {}\n", r.row.id,
+                      named ? backend::core(r.row.target).name : "-", backend::name_of(r.row.boundary),
+                      r.row.certainty, microseconds(r.row.measured_us),
+                      r.predicted_us ? microseconds(*r.predicted_us) : "-", signed_percent(r.error),
+                      signed_percent(r.left_out_error), r.row.workload.empty() ? r.row.note : r.row.workload);
     }
   }
   out += fmt::format(

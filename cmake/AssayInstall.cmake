@@ -19,6 +19,7 @@ install(FILES harness/worker/torch_worker.py DESTINATION ${CMAKE_INSTALL_DATADIR
 install(DIRECTORY harness/worker/torch_backend DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker
         FILES_MATCHING PATTERN "*.py")
 install(FILES backend/calibration/calibration.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/backend/calibration)
+install(FILES backend/collectives/measurements.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/backend/collectives)
 install(DIRECTORY sweeps/catalogue DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/sweeps)
 
 install(EXPORT AssayTargets NAMESPACE Assay:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Assay)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "backend/calibration/least_squares.h"
 #include "backend/calibration/predictor.h"
 #include "core/error.h"
 #include "core/median.h"
@@ -28,94 +29,12 @@ std::size_t choice(const std::string_view (&names)[N], const std::string& text, 
               origin + ": " + column + " is \"" + text + "\"; use one of " + known);
 }
 
-// Least squares of the residuals log(predicted / measured) in the logarithms of the constants: Gauss-Newton
-// steps with numerical derivatives, halved while they do not help.
-class Fit {
- public:
-  Fit(Predictor& predictor, std::vector<std::size_t> rows) : predictor_(predictor), rows_(std::move(rows)) {}
-
-  std::vector<double> run(std::vector<double> constants) {
-    constexpr int kSteps = 30;
-    constexpr double kEnough = 1e-7;
-    double error = squares(constants);
-    for (int step = 0; step < kSteps; ++step) {
-      const std::vector<double> move = newton(constants);
-      double scale = 1, largest = 0;
-      for (; scale > 1e-3; scale /= 2) {
-        std::vector<double> next = constants;
-        largest = 0;
-        for (std::size_t k = 0; k < next.size(); ++k) {
-          // No constant changes more than fourfold in one step.
-          const double by = std::clamp(scale * move[k], -std::log(4.0), std::log(4.0));
-          next[k] *= std::exp(by);
-          largest = std::max(largest, std::abs(by));
-        }
-        if (const double moved = squares(next); moved <= error) {
-          constants = std::move(next);
-          error = moved;
-          break;
-        }
-      }
-      if (scale <= 1e-3 || largest < kEnough) break;
-    }
-    return constants;
-  }
-
- private:
-  double residual(std::size_t row, const std::vector<double>& constants) {
-    return std::log(predictor_.predict_us(row, constants) / predictor_.rows()[row].measured_us);
-  }
-  double squares(const std::vector<double>& constants) {
-    double sum = 0;
-    for (const std::size_t row : rows_) sum += std::pow(residual(row, constants), 2);
-    return sum;
-  }
-  std::vector<double> newton(const std::vector<double>& constants) {
-    constexpr double kStep = 1e-2, kDamping = 1e-9;
-    const std::size_t n = constants.size();
-    std::vector<std::vector<double>> a(n, std::vector<double>(n + 1, 0));
-    for (const std::size_t row : rows_) {
-      const double r = residual(row, constants);
-      std::vector<double> slope(n);
-      for (std::size_t k = 0; k < n; ++k) {
-        std::vector<double> more = constants;
-        more[k] *= std::exp(kStep);
-        slope[k] = (residual(row, more) - r) / kStep;
-      }
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t j = 0; j < n; ++j) a[i][j] += slope[i] * slope[j];
-        a[i][n] -= slope[i] * r;
-      }
-    }
-    for (std::size_t i = 0; i < n; ++i) a[i][i] += kDamping;  // a constant that no row depends on stays
-    return solve(std::move(a));
-  }
-  // Gaussian elimination with pivoting of [A | b].
-  static std::vector<double> solve(std::vector<std::vector<double>> a) {
-    const std::size_t n = a.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      std::size_t pivot = i;
-      for (std::size_t k = i + 1; k < n; ++k) {
-        if (std::abs(a[k][i]) > std::abs(a[pivot][i])) pivot = k;
-      }
-      std::swap(a[i], a[pivot]);
-      for (std::size_t k = i + 1; k < n; ++k) {
-        const double factor = a[k][i] / a[i][i];
-        for (std::size_t j = i; j <= n; ++j) a[k][j] -= factor * a[i][j];
-      }
-    }
-    std::vector<double> x(n);
-    for (std::size_t i = n; i-- > 0;) {
-      double sum = a[i][n];
-      for (std::size_t j = i + 1; j < n; ++j) sum -= a[i][j] * x[j];
-      x[i] = sum / a[i][i];
-    }
-    return x;
-  }
-
-  Predictor& predictor_;
-  std::vector<std::size_t> rows_;
-};
+// log(predicted / measured), the same weight for every row.
+Residual residuals(Predictor& predictor) {
+  return [&predictor](std::size_t row, const std::vector<double>& constants) {
+    return std::log(predictor.predict_us(row, constants) / predictor.rows()[row].measured_us);
+  };
+}
 
 }  // namespace
 
@@ -177,7 +96,7 @@ CalibrationReport calibrate(const std::vector<CalibrationRow>& rows) {
     if (rows[r].role == Role::fit) fit_rows.push_back(r);
   }
   const std::vector<double> shipped = predictor.shipped();
-  const std::vector<double> fitted = Fit(predictor, fit_rows).run(shipped);
+  const std::vector<double> fitted = fit_constants(residuals(predictor), fit_rows, shipped);
 
   // Which fit rows tell something about which constant.
   constexpr double kStep = 1e-2, kTells = 5e-3;
@@ -217,7 +136,7 @@ CalibrationReport calibrate(const std::vector<CalibrationRow>& rows) {
         for (const std::size_t o : fit_rows) {
           if (o != r) others.push_back(o);
         }
-        const std::vector<double> without = Fit(predictor, std::move(others)).run(fitted);
+        const std::vector<double> without = fit_constants(residuals(predictor), others, fitted);
         result.left_out_error = predictor.predict_us(r, without) / rows[r].measured_us - 1;
         left_out_errors.push_back(std::abs(*result.left_out_error));
       }

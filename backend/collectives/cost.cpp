@@ -99,39 +99,53 @@ CollectiveLedger collective_ledger(const Schedule& schedule, const Group& group)
   return out;
 }
 
-CollectiveTime collective_time(const Schedule& schedule, const Group& group,
-                               const NeuronLinkDescription& link) {
+std::vector<StepLoad> step_loads(const Schedule& schedule, const Group& group) {
   const Topology& topology = *group.topology;
+  std::vector<StepLoad> out;
+  each_step(schedule, group, [&](const Traffic& step) {
+    StepLoad load;
+    for (int l = 0; l < topology.links(); ++l) {
+      const auto bytes = static_cast<double>(step.links[static_cast<std::size_t>(l)]);
+      load.link_ns = std::max(load.link_ns, bytes / topology.link_bytes_per_ns(l));
+    }
+    for (const int64_t bytes : step.streams) load.stream_bytes = std::max(load.stream_bytes, bytes);
+    for (std::size_t c = 0; c < step.hbm_read.size(); ++c) {
+      load.hbm_bytes = std::max(load.hbm_bytes, step.hbm_read[c] + step.hbm_written[c]);
+    }
+    out.push_back(load);
+  });
+  return out;
+}
+
+CollectiveTime collective_time(const std::vector<StepLoad>& steps, const Collective& collective,
+                               const Topology& topology, const NeuronLinkDescription& link) {
   const double stream_rate = link.stream_bytes_per_ns * topology.lnc();
   const double hbm_rate = chip(topology.generation()).hbm_bytes_per_ns * link.hbm_efficiency;
   CollectiveTime out;
-  out.steps = schedule.steps;
+  out.steps = static_cast<int>(steps.size());
   out.launch_s = link.collective_launch_us * 1e-6;
-  out.latency_s = schedule.steps * link.step_us * 1e-6;
-  each_step(schedule, group, [&](const Traffic& step) {
-    double on_link = 0, on_stream = 0, on_hbm = 0;
-    for (int l = 0; l < topology.links(); ++l) {
-      on_link = std::max(on_link, static_cast<double>(step.links[static_cast<std::size_t>(l)]) /
-                                      topology.link_bytes_per_ns(l));
-    }
-    for (const int64_t bytes : step.streams) {
-      on_stream = std::max(on_stream, static_cast<double>(bytes) / stream_rate);
-    }
-    for (std::size_t c = 0; c < step.hbm_read.size(); ++c) {
-      on_hbm = std::max(on_hbm, static_cast<double>(step.hbm_read[c] + step.hbm_written[c]) / hbm_rate);
-    }
+  out.latency_s = out.steps * link.step_us * 1e-6;
+  for (const StepLoad& load : steps) {
+    const double stream_ns = static_cast<double>(load.stream_bytes) / stream_rate;
+    const double hbm_ns = static_cast<double>(load.hbm_bytes) / hbm_rate;
     // What takes longest is what the step waits for.
-    const double longest = std::max({on_link, on_stream, on_hbm}) * 1e-9;
-    (on_link * 1e-9 == longest ? out.link_s : on_hbm * 1e-9 == longest ? out.hbm_s : out.stream_s) += longest;
-  });
+    if (load.link_ns >= std::max(stream_ns, hbm_ns)) {
+      out.link_s += load.link_ns * 1e-9;
+    } else if (stream_ns >= hbm_ns) {
+      out.stream_s += stream_ns * 1e-9;
+    } else {
+      out.hbm_s += hbm_ns * 1e-9;
+    }
+  }
   out.seconds = out.launch_s + out.latency_s + out.link_s + out.stream_s + out.hbm_s;
-  out.algbw = static_cast<double>(schedule.collective.size_bytes()) / out.seconds;
-  out.busbw = out.algbw * schedule.collective.bus_factor();
+  out.algbw = static_cast<double>(collective.size_bytes()) / out.seconds;
+  out.busbw = out.algbw * collective.bus_factor();
   return out;
 }
 
 CollectiveTime collective_time(const Schedule& schedule, const Group& group) {
-  return collective_time(schedule, group, neuron_link(group.topology->generation()));
+  return collective_time(step_loads(schedule, group), schedule.collective, *group.topology,
+                         neuron_link(group.topology->generation()));
 }
 
 }  // namespace assay::backend

@@ -30,13 +30,21 @@ struct CollectiveTime {
   // size / seconds, and that times the bus factor; bytes a second.
   double algbw = 0, busbw = 0;
 };
+// What the busiest link, pair of ranks and chip have to do in a step.
+struct StepLoad {
+  double link_ns = 0;        // at the links' rates
+  int64_t stream_bytes = 0;  // from one rank to one other
+  int64_t hbm_bytes = 0;     // read and written on one chip
+};
+std::vector<StepLoad> step_loads(const Schedule& schedule, const Group& group);
+
 // A step takes step_us and the longest of: a link's bytes at its rate, the bytes from one rank to another at
 // stream_bytes_per_ns for each of a rank's cores, and a chip's reads and writes at hbm_efficiency of its HBM
 // bandwidth. Steps follow one another; a collective is its launch and its steps. One rank alone costs its
 // local copy.
 CollectiveTime collective_time(const Schedule& schedule, const Group& group);
-// The same with other constants, as calibration asks.
-CollectiveTime collective_time(const Schedule& schedule, const Group& group,
-                               const NeuronLinkDescription& link);
+// The same of loads and with other constants, as calibration asks.
+CollectiveTime collective_time(const std::vector<StepLoad>& steps, const Collective& collective,
+                               const Topology& topology, const NeuronLinkDescription& link);
 
 }  // namespace assay::backend

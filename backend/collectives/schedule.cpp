@@ -152,7 +152,10 @@ Algorithm choose_algorithm(const Collective& collective, const Group& group) {
       if (size <= link.single_step_limit) return Algorithm::mesh_single_step;
       break;
     case CollectiveOp::all_to_all:
-      return size < link.mesh_limit ? Algorithm::mesh : Algorithm::pairwise;
+      return Algorithm::mesh;
+    case CollectiveOp::broadcast:
+    case CollectiveOp::reduce:
+      return size < link.mesh_limit ? Algorithm::mesh : Algorithm::ring;
     default:
       if (known.size() == 1) return known[0];
       break;

@@ -81,9 +81,9 @@ std::span<const Algorithm> algorithms_of(CollectiveOp op);
 //   to
 //                               recursive_limit, ring beyond
 //   all_gather, reduce_scatter  mesh below mesh_limit, recursive up to recursive_limit, ring beyond
-//   broadcast, reduce           mesh below mesh_limit, tree up to recursive_limit, ring beyond
-//   all_to_all                  mesh below mesh_limit, else pairwise
-//   gather, scatter, permute    mesh; barrier recursive
+//   broadcast, reduce           mesh below mesh_limit, ring beyond
+//   all_to_all, gather, scatter, permute  mesh; barrier recursive
+// Trees and pairwise exchange are there on request; over this topology the others are faster at every size.
 Algorithm choose_algorithm(const Collective& collective, const Group& group);
 
 // Throws Error{invalid_argument} for a bad collective or group, sizes that do not match, or an algorithm that

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/calibration.h"
+#include "cli/collectives.h"
 #include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
@@ -35,11 +36,12 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
-    } else if (name == "calibration" || name == "compile") {
+    } else if (name == "calibration" || name == "collectives" || name == "compile") {
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
       throw Error(ErrorCode::invalid_argument,
-                  "bench " + name + ": not in this version; there are: ops, models, compile, calibration");
+                  "bench " + name +
+                      ": not in this version; there are: ops, models, compile, collectives, calibration");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -76,6 +78,11 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
   if (flags.what == std::vector<std::string>{"calibration"}) {
     return bench_calibration({flags.measurements, flags.json, options.run.out});
   }
+  if (flags.what == std::vector<std::string>{"collectives"}) {
+    CollectivesFlags collectives{flags.measurements, flags.json, options.run.out};
+    if (options.run.ranks > 1) collectives.ranks = options.run.ranks;
+    return bench_collectives(collectives);
+  }
   if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);
   options.against = flags.against;
   options.blocks = flags.blocks;
@@ -99,20 +106,21 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
 }  // namespace
 
 void register_bench(VerbTable& table) {
-  table.add({"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
-               auto run_flags = add_run_flags(command);
-               auto flags = std::make_shared<BenchFlags>();
-               command.add_option("WHAT", flags->what, "ops, models, compile, calibration")->required();
-               command.add_option("--against", flags->against,
-                                  "peer backend, timed in turns on the same cores");
-               command.add_option("--blocks", flags->blocks, "measurements of each backend")
-                   ->check(CLI::Range(2, 10000))
-                   ->capture_default_str();
-               command.add_option("--measurements", flags->measurements,
-                                  "calibration: a CSV of measurements instead of the shipped one");
-               command.add_flag("--json", flags->json, "calibration, compile: print JSON");
-               return [run_flags, flags] { return bench(*run_flags, *flags); };
-             }});
+  table.add(
+      {"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
+         auto run_flags = add_run_flags(command);
+         auto flags = std::make_shared<BenchFlags>();
+         command.add_option("WHAT", flags->what, "ops, models, compile, collectives, calibration")
+             ->required();
+         command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
+         command.add_option("--blocks", flags->blocks, "measurements of each backend")
+             ->check(CLI::Range(2, 10000))
+             ->capture_default_str();
+         command.add_option("--measurements", flags->measurements,
+                            "calibration, collectives: a CSV of measurements instead of the shipped one");
+         command.add_flag("--json", flags->json, "calibration, collectives, compile: print JSON");
+         return [run_flags, flags] { return bench(*run_flags, *flags); };
+       }});
 }
 
 }  // namespace assay::cli

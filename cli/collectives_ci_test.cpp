@@ -1,0 +1,117 @@
+// assay bench collectives.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/testing/run_program.h"
+
+namespace assay::cli {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class BenchCollectives : public ProgramTest {};
+
+// What Assay ships: few constants, equal to what the rows give today, and no worse errors than documented.
+TEST_F(BenchCollectives, ShippedConstantsAreThoseOfTheShippedRows) {
+  const ProgramResult r = assay({"bench", "collectives", "--json", "--out", path("out")});
+  ASSERT_EQ(r.status, 0) << r;
+  const Json report = Json::parse(r.out);
+  EXPECT_EQ(Json::parse(read("out/collectives.json")), report);
+  EXPECT_EQ(report.at("fitted_constants"), 6);
+  for (const Json& constant : report.at("constants")) {
+    EXPECT_GE(constant.at("rows"), 2) << constant;
+    EXPECT_NEAR(constant.at("fitted").get<double>() / constant.at("shipped").get<double>(), 1, 0.01)
+        << constant;
+  }
+  std::map<std::string, int> roles;
+  for (const Json& row : report.at("rows")) {
+    ++roles[row.at("role")];
+    EXPECT_FALSE(row.at("source").get<std::string>().empty()) << row;
+    if (row.at("predicted_us").is_null()) {
+      EXPECT_EQ(row.at("role"), "context") << row;
+      EXPECT_FALSE(row.at("not_predicted").get<std::string>().empty()) << row;
+      continue;
+    }
+    const double us = row.at("predicted_us"), error = us / row.at("measured_us").get<double>() - 1;
+    EXPECT_NEAR(row.at("error").get<double>(), error, 1e-9) << row;
+    EXPECT_EQ(row.at("left_out_error").is_null(), row.at("role") != "fit") << row;
+    const Json& time = row.at("time");
+    EXPECT_NEAR(time.at("algbw_bytes_per_s").get<double>() * us * 1e-6, row.at("bytes").get<double>(), 1)
+        << row;
+    EXPECT_NEAR(us,
+                time.at("launch_us").get<double>() + time.at("step_latency_us").get<double>() +
+                    time.at("link_us").get<double>() + time.at("stream_us").get<double>() +
+                    time.at("hbm_us").get<double>(),
+                1e-6 * us);
+  }
+  EXPECT_GE(roles["fit"], 15);
+  EXPECT_GE(roles["check"], 20);
+  EXPECT_GE(roles["context"], 20);
+  const Json& medians = report.at("median_absolute_error");
+  EXPECT_LE(medians.at("leave_one_out"), 0.12);
+  EXPECT_LE(medians.at("fit"), medians.at("leave_one_out"));
+  EXPECT_LE(medians.at("check"), 0.12);
+}
+
+TEST_F(BenchCollectives, TablesShowChangesOfAlgorithmAndForms) {
+  const ProgramResult r = assay({"bench", "collectives", "--ranks", "16", "--json", "--out", path("out")});
+  ASSERT_EQ(r.status, 0) << r;
+  const Json report = Json::parse(r.out);
+  EXPECT_EQ(report.at("ranks"), 16);
+  std::map<std::string, std::vector<std::string>> algorithms;
+  for (const Json& at : report.at("changes_of_algorithm")) {
+    std::vector<std::string>& of = algorithms[at.at("op")];
+    if (of.empty() || of.back() != at.at("algorithm")) of.push_back(at.at("algorithm"));
+  }
+  const std::vector<std::string> all{"mesh_single_step", "mesh", "recursive", "ring"};
+  EXPECT_EQ(algorithms["all_reduce"], all);
+  EXPECT_EQ(algorithms["broadcast"], (std::vector<std::string>{"mesh", "ring"}));
+  // Rows of 1 MiB: a native gather moves 15 of 16 parts to the root, an emulated one to everybody.
+  std::map<std::string, int64_t> bytes;
+  for (const Json& form : report.at("forms")) {
+    const Json& ledger = form.at("ledger");
+    bytes[form.at("op").get<std::string>() + " " + form.at("form").get<std::string>()] = ledger.at("total");
+    int64_t sent = 0;
+    for (const Json& of_rank : ledger.at("sent")) sent += of_rank.get<int64_t>();
+    EXPECT_EQ(sent, ledger.at("total")) << form;
+  }
+  EXPECT_EQ(bytes["gather native"], 15 << 16);
+  EXPECT_EQ(bytes["gather emulated"], 16 * (15 << 16));
+  EXPECT_EQ(assay({"bench", "collectives", "--ranks", "65", "--out", path("out2")}).status, 2);
+}
+
+TEST_F(BenchCollectives, OtherMeasurementsCanBeTried) {
+  const std::string header =
+      "id,op,ranks,bytes,dtype,instance,lnc,timer,algorithm,certainty,role,measured_us,source,note\n";
+  const auto run = [&](const std::string& row) {
+    return assay({"bench", "collectives", "--measurements", write("mine.csv", header + row + "\n"), "--out",
+                  path("out")});
+  };
+  const ProgramResult r =
+      run("M1,all_gather,64,1048576,bf16,trn2.48xlarge,2,collective,ring,stated,check,200,me,");
+  EXPECT_EQ(r.status, 0) << r;
+  EXPECT_THAT(r.out,
+              AllOf(HasSubstr("0 fitted constants"), HasSubstr("M1"), HasSubstr("200.0"), HasSubstr("ring")));
+  const auto refused = [&](const std::string& row, const std::string& what) {
+    const ProgramResult result = run(row);
+    EXPECT_EQ(result.status, 2) << row << "\n" << result;
+    EXPECT_THAT(result.err, HasSubstr(what)) << row;
+  };
+  refused("M1,all_gathr,64,1024,f32,trn2.48xlarge,2,collective,,stated,check,1,me,", "op");
+  refused("M1,all_gather,65,1024,f32,trn2.48xlarge,2,collective,,stated,check,1,me,", "cores 0 to 63");
+  refused("M1,all_gather,2,1024,f32,trn2.48xlarge,3,collective,,stated,check,1,me,", "LNC");
+  refused("M1,all_gather,2,-1,f32,trn2.48xlarge,2,collective,,stated,check,1,me,", "bytes");
+  refused("M1,all_gather,2,1024,f32,trn9,2,collective,,stated,check,1,me,", "trn9");
+  refused("M1,all_gather,2,1024,f32,trn2.48xlarge,2,collective,tree,stated,check,1,me,", "no algorithm");
+  refused("M1,all_gather,2,1024,f32,trn2.48xlarge,2,collective,,stated,check,0,me,", "measured_us");
+  refused("M1,all_gather,2,1024,f32,trn2.48xlarge,2,outside,,stated,check,1,me,", "context");
+  refused("M1,all_reduce,2,1024,f64,trn2.48xlarge,2,collective,,stated,check,1,me,", "datapath");
+}
+
+}  // namespace
+}  // namespace assay::cli
