@@ -7,6 +7,7 @@
 #include "core/opset/schema.h"
 #include "harness/worker/worker_client.h"
 #include "reference/evaluate.h"
+#include "suites/distributed/distributed_suite.h"
 
 namespace assay::cli {
 namespace {
@@ -26,7 +27,7 @@ std::string computation_dtype(const Graph& graph) {
 
 std::vector<Probe> probes(std::map<std::string, int64_t>& cases) {
   std::map<std::pair<std::string, std::string>, std::string> first;
-  for (const Case& c : suite_cases({}, 0)) {
+  for (const Case& c : suite_cases({}, 0, suites::kDefaultRanks)) {
     if (!c.graph) continue;
     // A case of an operator may view its inputs first.
     ++cases[c.subject];

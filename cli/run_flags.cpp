@@ -50,8 +50,9 @@ std::shared_ptr<RunFlags> add_run_flags(CLI::App& command) {
   auto flags = std::make_shared<RunFlags>();
   RunOptions& o = flags->options;
   command
-      .add_option("--backend", o.backend,
-                  "reference, trainium[:trn1|trn2|trn3], null, torch:DEVICE, or a path to a .so")
+      .add_option(
+          "--backend", o.backend,
+          "reference, trainium[:trn1|trn2|trn3], null, torch:DEVICE, mpi, torch:gloo, or a path to a .so")
       ->capture_default_str();
   command.add_option("--out", o.out, "folder for the results (default: assay-out/<time>-<verb>)");
   command.add_option("--mode", flags->mode, "eager, compile or eager,compile")->capture_default_str();
@@ -76,7 +77,8 @@ std::shared_ptr<RunFlags> add_run_flags(CLI::App& command) {
   command.add_option("--contract", o.contract_file, "JSON file that overrides the backend's Contract");
   command.add_option("--waivers", o.waivers_file,
                      "JSON file of known failures, which count as passed (ci/waivers.json)");
-  command.add_option("--ranks", o.ranks, "ranks of distributed cases")->check(CLI::Range(1, 4096));
+  command.add_option("--ranks", o.ranks, "ranks of distributed cases (default: 4 if the suite is named)")
+      ->check(CLI::Range(1, 4096));
   command.add_option("--compile-repeats", o.compile_repeats, "compile again this many times")
       ->check(CLI::Range(0, 1000));
   command.add_option("--cache", o.cache_dir, "folder of the compile cache");

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "harness/mutant/mutant.h"
 #include "suites/attention/attention_suite.h"
+#include "suites/distributed/distributed_suite.h"
 #include "suites/gla/gla_suite.h"
 #include "suites/muon/muon_suite.h"
 #include "suites/ops/ops_suite.h"
@@ -26,12 +27,13 @@ const std::vector<std::unique_ptr<Suite>>& all_suites() {
     std::vector<suites::Defect> defects;
     for (const Mutant& mutant : all_mutants()) defects.push_back({mutant.name, mutant.applies});
     made.push_back(suites::make_selftest_suite(std::move(sources), std::move(defects)));
+    made.push_back(suites::make_distributed_suite(suites::kDefaultRanks));
     return made;
   }();
   return suites;
 }
 
-std::vector<Case> suite_cases(const std::vector<std::string>& names, uint64_t seed) {
+std::vector<Case> suite_cases(const std::vector<std::string>& names, uint64_t seed, int ranks) {
   for (const std::string& name : names) {
     const bool known = std::any_of(all_suites().begin(), all_suites().end(),
                                    [&](const auto& s) { return s->name() == name; });
@@ -45,7 +47,12 @@ std::vector<Case> suite_cases(const std::vector<std::string>& names, uint64_t se
     // selftest is about Assay, not about a backend: it runs where it is asked for.
     if (names.empty() && suite->name() == "selftest") continue;
     if (!names.empty() && std::find(names.begin(), names.end(), suite->name()) == names.end()) continue;
-    suite->make_cases(seed, [&](Case c) { cases.push_back(std::move(c)); });
+    const auto sink = [&](Case c) { cases.push_back(std::move(c)); };
+    if (suite->name() == "distributed" && ranks > 0) {
+      suites::make_distributed_suite(ranks)->make_cases(seed, sink);
+    } else if (suite->name() != "distributed" || !names.empty()) {
+      suite->make_cases(seed, sink);
+    }
   }
   return cases;
 }

@@ -12,10 +12,13 @@ install(DIRECTORY abi/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHI
 install(DIRECTORY abi/ DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/abi FILES_MATCHING PATTERN "*.json")
 
 install(TARGETS assay assay-worker assay-judge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET assay-mpi-rank)
+  install(TARGETS assay-mpi-rank RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(TARGETS assay_reference_plugin assay_trainium_plugin assay_null_plugin
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/assay)
 install(DIRECTORY harness/contracts harness/known_failures DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness FILES_MATCHING PATTERN "*.json")
-install(FILES harness/worker/torch_worker.py DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker)
+install(FILES harness/worker/torch_worker.py harness/worker/torch_rank.py DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker)
 install(DIRECTORY harness/worker/torch_backend DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker
         FILES_MATCHING PATTERN "*.py")
 install(FILES backend/calibration/calibration.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/backend/calibration)

@@ -293,10 +293,16 @@ std::vector<Wide> evaluate_stochastic(const OpCall& call, const std::vector<cons
                  : entry.traits.ends_in_sum ? environment.accumulator().precision
                                             : environment.intermediate().precision;
     for (const FloatFormat* target : {precision.store ? &float_format(*precision.store) : nullptr, &format}) {
-      if (target == nullptr || target->precision >= digits) continue;
-      digits = target->precision;
+      if (target == nullptr) continue;
       const Grid grid(*target);
-      for (double& v : output.real) v = stochastic_round(grid, v, environment.random);
+      // Of as many digits, but with the range of `intermediate`: only what is subnormal here is rounded
+      // again.
+      if (target->precision >= digits && grid.quantum <= environment.grid.quantum) continue;
+      const double limit = target->precision < digits ? HUGE_VAL : grid.smallest_normal;
+      digits = std::min(digits, target->precision);
+      for (double& v : output.real) {
+        if (!(std::fabs(v) >= limit)) v = stochastic_round(grid, v, environment.random);
+      }
     }
     keep_range(output);
   }

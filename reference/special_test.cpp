@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <random>
 
@@ -176,6 +177,20 @@ TEST(ComplexNumbers, AgreeWithFloat128) {
     EXPECT_LE(worst_ulps({std::string("aten::") + name, {{"self", z}, {"other", w}}}), 2) << name;
   }
   EXPECT_LE(worst_ulps({"aten::pow.Tensor_Tensor", {{"self", z}, {"exponent", w}}}), 64);
+}
+
+// 1 + exp(-z) cancels beside the pole i pi: the Bound is that of the formula, and no larger far from it.
+TEST(ComplexNumbers, SigmoidBesideItsPole) {
+  const double near = 3.14159;
+  Precision precision;
+  precision.accumulator = precision.intermediate = DType::f64;
+  const OpUnderTest sigmoid("aten::sigmoid.default", {{"self", complex_line({0.07, near, 0.5, 0.5})}});
+  const BoundedWide out = sigmoid.bounded(precision)[0];
+  const std::complex<double> z(0.07, near), by_formula = 1.0 / (1.0 + std::exp(-z));
+  EXPECT_LE(std::fabs(by_formula.real() - out.value.real[0]), out.bound[0]);
+  EXPECT_LE(std::fabs(by_formula.imag() - out.value.real[1]), out.bound[1]);
+  EXPECT_GT(out.bound[0], 40 * 0x1p-53 * std::abs(by_formula));
+  EXPECT_LT(out.bound[2], 16 * 0x1p-53);
 }
 
 TEST(ComplexNumbers, AnnexG) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 namespace assay::reference {
 namespace {
@@ -51,6 +52,25 @@ TEST(Walker, WideChainDoesNotRoundAndReplaysDifferByRoundings) {
     differs = differs || y[0] != replay(1, 0)[0];
   }
   EXPECT_TRUE(differs);
+}
+
+// Intermediates have fp32's range; what a node returns has its dtype's, subnormals and all.
+TEST(Walker, ReplaysRoundSubnormalsOfTheDtype) {
+  GraphBuilder builder("halved");
+  const ValueId x = builder.input("x", DType::f16, {1});
+  builder.output(builder.call("aten::mul.Tensor", {{"self", ValueArg{x}}, {"other", 0.5}}));
+  const Graph graph = builder.build();
+  const Walker walker(graph);
+  const Wide three = reals(DType::f16, {1}, {3 * 0x1p-24});
+  const Precision precision;
+  std::set<double> seen;
+  for (uint32_t r = 0; r < 64; ++r) {
+    seen.insert(walker
+                    .run_stochastic(
+                        {&three}, [&](int, const OpCall&) -> const Precision& { return precision; }, 1, r)[0]
+                    .real[0]);
+  }
+  EXPECT_EQ(seen, (std::set<double>{0x1p-24, 0x1p-23}));
 }
 
 TEST(Walker, NamesTheNodeInErrors) {

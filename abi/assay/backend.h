@@ -13,6 +13,7 @@
  *
  * Versions: a backend works with a harness if the majors are equal. Within a major, minors only append
  * members. 1.0  first version.
+ *          1.1  collective: bytes that each rank sent and received, and the algorithm.
  *
  * Threads: the harness calls one assay_device from one thread at a time.
  */
@@ -27,7 +28,7 @@ extern "C" {
 #endif
 
 #define ASSAY_ABI_MAJOR 1
-#define ASSAY_ABI_MINOR 0
+#define ASSAY_ABI_MINOR 1
 
 /* Opaque handles, owned by the backend. */
 typedef struct assay_device assay_device;
@@ -262,9 +263,16 @@ typedef struct assay_collective_args {
   size_t struct_size;
   assay_device* const* ranks; /* rank_count devices that take part, in rank order */
   size_t rank_count;
-  const assay_node* node;      /* a _c10d_functional operator */
-  assay_buffer* const* inputs; /* rank_count * node inputs, rank-major */
-  assay_buffer** outputs;      /* rank_count * node outputs, rank-major */
+  /* The calls of all ranks as one operator ranks::*, whose i-th input and output are those of the i-th entry
+   * of `ranks` (of send_recv: the sender's, then the receiver's). docs/distributed.md describes them. */
+  const assay_node* node;
+  assay_buffer* const* inputs; /* one for each entry of `ranks`, on its device */
+  assay_buffer** outputs;      /* the same */
+  /* Since 1.1. May be null; out: payload bytes that each entry of `ranks` sent to and received from others.
+   */
+  uint64_t* sent;
+  uint64_t* received;
+  const char* algorithm; /* out: "ring", null if the backend does not say; lives as long as the plug-in */
 } assay_collective_args;
 
 /* Functions return null, or an error that the caller destroys with error_destroy. */

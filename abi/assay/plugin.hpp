@@ -124,6 +124,10 @@ class Handles {
     const std::lock_guard lock(mutex_);
     return live_.erase(handle) != 0;
   }
+  std::size_t size() const {
+    const std::scoped_lock lock(mutex_);
+    return live_.size();
+  }
   bool contains(const Handle* handle) const {
     const std::lock_guard lock(mutex_);
     return live_.count(handle) != 0;

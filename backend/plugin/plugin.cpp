@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "assay/plugin.hpp"
+#include "backend/runtime/collective_node.h"
 #include "backend/runtime/contract.h"
 #include "backend/runtime/device.h"
 #include "core/error.h"
@@ -17,6 +18,7 @@ struct assay_device {
       : device(options, cache_dir), api(node_api) {}
   assay::backend::Device device;
   const assay_node_api* api;
+  int core_number = 0;  // the logical core of the world that this device is: in order of creation
   std::string message;  // of the last `supports`
   // Reused by every execution: the steady state allocates nothing.
   std::vector<assay::backend::HbmBinding> inputs, outputs;
@@ -56,6 +58,9 @@ assay::plugin::Handles<assay_executable>& executables() {
   static assay::plugin::Handles<assay_executable> handles;
   return handles;
 }
+
+// All devices of the process are the ranks of one world.
+int world_size() { return static_cast<int>(devices().size()); }
 
 assay_device& checked(assay_device* device) { return devices().check(device, "device"); }
 
@@ -98,6 +103,7 @@ assay_error* create(assay_create_args* args) {
     const char* cache_dir = args->cache_dir;
     auto device =
         std::make_unique<assay_device>(options, cache_dir != nullptr ? cache_dir : "", args->node_api);
+    device->core_number = static_cast<int>(devices().size());
     args->device = devices().add(device.get());
     device.release();
   });
@@ -125,7 +131,11 @@ assay_error* supports(assay_supports_args* args) {
   return guarded([&] {
     require(args, &assay_supports_args::supported, "supports");
     assay_device& device = checked(args->device);
-    const assay::backend::Device::Support support = device.device.supports(NodeView(device.api, args->node));
+    const NodeView node(device.api, args->node);
+    const assay::backend::Device::Support support =
+        assay::backend::is_rank_collective(node.op())
+            ? assay::backend::supports_collective(device.device, world_size(), node)
+            : device.device.supports(node);
     device.message = support.message;
     set(args, &assay_supports_args::supported, support.supported ? 1 : 0);
     set(args, &assay_supports_args::native, support.supported ? static_cast<int32_t>(support.native) : 0);
@@ -250,6 +260,45 @@ assay_error* execute_eager(assay_eager_args* args) {
   });
 }
 
+assay_error* collective(assay_collective_args* args) {
+  return guarded([&] {
+    require(args, &assay_collective_args::outputs, "collective");
+    if (args->rank_count == 0 || args->ranks == nullptr) {
+      throw Failure(ASSAY_INVALID_ARGUMENT, "collective: no ranks");
+    }
+    const NodeView node(checked(args->ranks[0]).api, args->node);
+    const std::string who = "collective: " + node.op();
+    if (node.input_count() != args->rank_count || node.output_count() != args->rank_count ||
+        args->inputs == nullptr || args->outputs == nullptr) {
+      throw Failure(ASSAY_INVALID_ARGUMENT, who + ": one input and one output for each rank are needed");
+    }
+    std::vector<assay::backend::Device*> ranks;
+    std::vector<int> cores;
+    std::vector<assay::backend::HbmBinding> inputs, outputs, one;
+    for (std::size_t r = 0; r < args->rank_count; ++r) {
+      assay_device& device = checked(args->ranks[r]);
+      ranks.push_back(&device.device);
+      cores.push_back(device.core_number);
+      const auto bind = [&](assay_buffer* buffer, const char* what, const Meta& meta,
+                            std::vector<assay::backend::HbmBinding>& out) {
+        bind_buffers(
+            device, &buffer, 1, 1, who, what, [&](std::size_t) { return meta; }, one);
+        out.push_back(one.front());
+      };
+      bind(args->inputs[r], "input", node.input(r), inputs);
+      bind(args->outputs[r], "output", node.output(r), outputs);
+    }
+    check_distinct(inputs, outputs, who);
+    const auto report = assay::backend::run_collective(ranks, cores, world_size(), node, inputs, outputs);
+    set(args, &assay_collective_args::algorithm, report.algorithm);
+    const bool counts = has(args, &assay_collective_args::received);
+    for (std::size_t r = 0; r < args->rank_count && counts; ++r) {
+      if (args->sent != nullptr) args->sent[r] = report.sent[r];
+      if (args->received != nullptr) args->received[r] = report.received[r];
+    }
+  });
+}
+
 assay_error* compile(assay_compile_args* args) {
   return guarded([&] {
     require(args, &assay_compile_args::executable, "compile");
@@ -346,6 +395,7 @@ extern "C" ASSAY_EXPORT const assay_api* assay_get_api(void) {
     a.execute = execute;
     a.executable_destroy = executable_destroy;
     a.counters = counters;
+    a.collective = collective;
     return a;
   }();
   return &api;

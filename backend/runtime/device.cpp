@@ -72,6 +72,10 @@ void Device::count_copy(uint64_t bytes) {
       core_.host_copy_us * 1e-6 + static_cast<double>(bytes) / core_.host_copy_bytes_per_ns * 1e-9;
 }
 
+void Device::count_collective(std::string_view /*name*/, uint64_t /*bytes*/, double begin_s, double seconds) {
+  counters_.device_seconds = std::max(counters_.device_seconds, begin_s) + seconds;
+}
+
 // A Program that was kept for an equal node; nullopt if there is none that can be used.
 std::optional<CompiledCall> Device::from_disk(const GraphKey& key) {
   const DiskCache::Found found = disk_->load(key);

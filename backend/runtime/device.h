@@ -38,6 +38,7 @@ class Device {
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
   const std::string& description() const { return description_; }
   DeviceCounters& counters() { return counters_; }
+  int lnc() const { return options_.compile.lnc; }
 
   struct Support {
     bool supported = false;
@@ -64,6 +65,8 @@ class Device {
   // Simulated time: one launch of a Program that takes so long on the device; a copy between host and device.
   void count_execution(double device_seconds, uint64_t cycles);
   void count_copy(uint64_t bytes);
+  // A collective that begins at `begin_s` of device time, when the last rank has come, and takes `seconds`.
+  void count_collective(std::string_view name, uint64_t bytes, double begin_s, double seconds);
 
  private:
   CacheEntry& compile(const plugin::NodeView& node, std::string_view key);

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/opset/required.h"
 #include "harness/worker/locate.h"
+#include "suites/distributed/distributed_suite.h"
 #include "sweeps/csv.h"
 
 namespace assay::cli {
@@ -53,7 +54,7 @@ Json ops() {
 
 Json cases() {
   Json rows = Json::array();
-  for (const Case& c : suite_cases({}, 0))
+  for (const Case& c : suite_cases({}, 0, suites::kDefaultRanks))
     rows.push_back({{"id", c.id}, {"suite", c.suite}, {"subject", c.subject}});
   return rows;
 }
@@ -73,13 +74,16 @@ Json models() {
 }
 
 Json backends() {
-  return Json::array({{{"name", "reference"}, {"about", "fp64 arithmetic on the CPU, judged by float128"}},
-                      {{"name", "trainium"}, {"about", "simulated NeuronCore-v3; the same as trainium:trn2"}},
-                      {{"name", "trainium:trn1"}, {"about", "simulated NeuronCore-v2"}},
-                      {{"name", "trainium:trn3"}, {"about", "simulated NeuronCore-v4"}},
-                      {{"name", "null"}, {"about", "accepts everything, computes nothing; never passes"}},
-                      {{"name", "torch:cpu"}, {"about", "PyTorch on the CPU, in a worker of its own"}},
-                      {{"name", "PATH.so"}, {"about", "a plug-in (abi/assay/backend.h)"}}});
+  return Json::array(
+      {{{"name", "reference"}, {"about", "fp64 arithmetic on the CPU, judged by float128"}},
+       {{"name", "trainium"}, {"about", "simulated NeuronCore-v3; the same as trainium:trn2"}},
+       {{"name", "trainium:trn1"}, {"about", "simulated NeuronCore-v2"}},
+       {{"name", "trainium:trn3"}, {"about", "simulated NeuronCore-v4"}},
+       {{"name", "null"}, {"about", "accepts everything, computes nothing; never passes"}},
+       {{"name", "torch:cpu"}, {"about", "PyTorch on the CPU, in a worker of its own"}},
+       {{"name", "torch:gloo"}, {"about", "PyTorch processes over gloo, for distributed cases"}},
+       {{"name", "mpi"}, {"about", "processes over Open MPI, for distributed cases"}},
+       {{"name", "PATH.so"}, {"about", "a plug-in (abi/assay/backend.h)"}}});
 }
 
 Json suites() {

@@ -97,6 +97,18 @@ void require_word(const OpCall& call, std::string_view name, const std::string& 
   fail(call, "{} is \"{}\"; it must be one of {}", name, given, fmt::join(allowed, ", "));
 }
 
+void require_reduction(const OpCall& call, DType dtype) {
+  const std::string op = call.string("reduce_op");
+  require_word(call, "reduce_op", op, {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"});
+  const bool bits = op == "band" || op == "bor" || op == "bxor";
+  const unsigned kinds = bits                         ? kIntegral
+                         : op == "avg"                ? kInexact
+                         : op == "min" || op == "max" ? kNoComplex
+                         : op == "product"            ? kReal
+                                                      : kNoBool;
+  if (!has_kind(dtype, kinds)) fail(call, "reduce_op {} is not defined for dtype {}", op, name_of(dtype));
+}
+
 Operands operands(const OpCall& call, std::initializer_list<std::string_view> names) {
   Operands out;
   for (const std::string_view name : names) {

@@ -27,6 +27,8 @@ template <typename... Args>
 const TensorMeta& meta(const OpCall& call, std::string_view name);
 const TensorMeta* meta_opt(const OpCall& call, std::string_view name);
 int64_t rank(const TensorMeta& tensor);
+// A dim, already counted from the front, as an index.
+inline std::size_t at(int64_t dim) { return static_cast<std::size_t>(dim); }
 // Size of a dim that may be negative; 1 for a 0-d tensor, whose dims are -1 and 0.
 int64_t size_at(const TensorMeta& tensor, int64_t dim);
 
@@ -60,6 +62,10 @@ void require_expands(const OpCall& call, std::string_view name, const Shape& fro
 // One of the given words.
 void require_word(const OpCall& call, std::string_view name, const std::string& given,
                   std::initializer_list<std::string_view> allowed);
+
+// `reduce_op` of a collective and what it is defined for: avg needs fractions, min and max an order, band,
+// bor and bxor bits; bool has those three, min and max.
+void require_reduction(const OpCall& call, DType dtype);
 
 // Tensors and numbers given for the named arguments (None is left out), and the broadcast shape of the
 // tensors.

@@ -212,6 +212,14 @@ bool is_host_scalar_op(std::string_view full_name) {
 bool is_random_op(std::string_view full_name) { return contains(kRandom, full_name); }
 bool is_copy_op(std::string_view full_name) { return contains(kCopies, full_name); }
 
+bool is_defined_result(const OpCall& call, std::size_t i) {
+  if (i == 0 || call.op().find("embedding_bag") == std::string::npos || call.schema().returns.size() < 4)
+    return true;
+  const int64_t mode = call.integer("mode");
+  constexpr int64_t kSum = 0, kMean = 1;
+  return mode == kSum ? false : mode == kMean ? i < 3 : true;
+}
+
 namespace {
 
 // Products of gated linear attention, key and value sizes K and V, by chunks of C rows: 4 K V + 2 C (K + V)

@@ -21,6 +21,11 @@ bool is_random_op(std::string_view full_name);
 // Only moves or repeats elements; results are bit patterns of inputs or constants.
 bool is_copy_op(std::string_view full_name);
 
+// Result `i` has a right value. Not so what bags of rows keep for the gradient of sums, or of means beside
+// the bags' sizes: its contents and size depend on PyTorch's choice of kernel
+// (aten/src/ATen/native/EmbeddingBag.cpp).
+bool is_defined_result(const OpCall& call, std::size_t i);
+
 // Floating-point operations of a call, an addition and a multiplication counted each: 2 M N K for products,
 // the corresponding count for convolutions and attention, 0 for copies and metadata, and otherwise a small
 // number per element of the larger of inputs and outputs. An estimate for shares and throughput, not an

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/distributed/join.h"
 #include "core/error.h"
 #include "core/graph/graph.h"
 #include "core/io/model.h"
@@ -23,6 +24,10 @@ struct Checks {
   bool nan_policy = false;
   bool negative = false;     // must be refused with a clear error (rejected_bad_input)
   std::string expect_error;  // negative: what the message must mention
+  // Negative, distributed: every rank must end with an error that mentions all of these; 0 ranks: not
+  // distributed.
+  int ranks = 0;
+  std::vector<std::string> rank_mentions;
 };
 
 struct Case {
@@ -56,6 +61,9 @@ struct Case {
   // shows it. The record is about all of them; `graph` is the first one's.
   std::vector<std::shared_ptr<const Case>> trials;
   int world_size = 1;
+  // Distributed cases: the programs of the ranks, of which `graph` is the joined one
+  // (core/distributed/join.h), or their inputs alone where they do not fit. Null otherwise.
+  std::shared_ptr<const RankPrograms> ranks;
   int steps = 1;
   std::vector<std::pair<int, std::string>> carry;  // user output number -> user input name of the next step
   int64_t weight = 1;                              // rows that this case stands for

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/distributed/traffic.h"
 #include "core/graph/graph.h"
 #include "harness/record/record.h"
 
@@ -43,6 +44,8 @@ struct RunResult {
   Phases phases;
   Compiles compiles;
   std::optional<DeviceCounters> device;
+  std::vector<std::string> rank_errors;  // distributed cases: what each rank ended with, "" for nothing
+  std::optional<Traffic> traffic;        // distributed cases, if the backend counts
 };
 
 }  // namespace assay

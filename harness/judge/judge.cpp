@@ -15,6 +15,7 @@
 #include "harness/judge/local_pass.h"
 #include "harness/judge/negative.h"
 #include "harness/judge/node_rules.h"
+#include "harness/judge/rank_agreement.h"
 #include "harness/judge/replay.h"
 #include "harness/judge/vacuous.h"
 #include "reference/draws.h"
@@ -372,6 +373,13 @@ void Judge::State::conclude(const RunResult& run, Verdict& verdict) const {
     verdict.reason =
         run.guard_violation.find("modified") != std::string::npos ? "input_modified" : "guard_overwritten";
     verdict.detail = run.guard_violation;
+  }
+  if (is_pass(verdict.status)) {
+    if (std::string what = rank_disagreement(graph, run.outputs); !what.empty()) {
+      verdict.status = Status::nondeterministic;
+      verdict.reason = "ranks_disagree";
+      verdict.detail = std::move(what);
+    }
   }
   // A generator goes on where it stopped.
   const bool draws = std::any_of(graph.nodes.begin(), graph.nodes.end(),

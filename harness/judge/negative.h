@@ -16,8 +16,9 @@ struct NegativeVerdict {
 
 // rejected_bad_input: refused, and the message mentions `checks.expect_error` (case does not matter; "" asks
 // only for a message). accepted_bad_input with reason no_error if there was no failure; wrong with reason
-// wrong_error_message if the message says something else. A crash, a time-out, a lack of memory or an
-// unsupported operator is no refusal and stays what it is.
+// wrong_error_message if the message says something else. Where `checks.ranks` is not 0 that holds of every
+// rank's error; a rank that ended without one: accepted_bad_input, some_ranks. A crash, a time-out, a lack of
+// memory or an unsupported operator is no refusal and stays what it is.
 NegativeVerdict judge_negative(const Checks& checks, const RunResult& run);
 
 }  // namespace assay

@@ -221,7 +221,7 @@ void NodeStandard::compare_output(std::size_t i, const Tensor& got, const std::s
     }
     set_finding(verdict, status, std::move(reason), std::move(detail));
   }
-  if (is_all_zero_unlike(got, value, output.bound)) {
+  if (is_all_zero_unlike(got, value, output.bound, output.special)) {
     set_finding(verdict, Status::vacuous, "all_zero",
                 fmt::format("output {} is all zeros, the reference is not", name));
   }
@@ -278,7 +278,7 @@ NodeVerdict NodeStandard::judge(const std::vector<Tensor>& got,
   if (!complete) return verdict;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (output_names.at(i).empty()) continue;
-    if (is_unwritten(got[i], outputs_[i].value)) {
+    if (!is_undefined(outputs_[i]) && is_unwritten(got[i], outputs_[i].value)) {
       set_finding(verdict, Status::vacuous, "stale_output",
                   fmt::format("output {} was not written: all its bytes are equal", output_names[i]));
       return verdict;

@@ -46,21 +46,32 @@ int64_t count_filled_elements(const Tensor& tensor) {
   return filled;
 }
 
-bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound) {
+bool is_undefined(const reference::BoundedWide& output) {
+  return !output.special.empty() &&
+         std::all_of(output.special.begin(), output.special.end(),
+                     [](uint8_t mark) { return (mark & reference::special_undefined) != 0; });
+}
+
+bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound,
+                        const std::vector<uint8_t>& special) {
   if (got.count() == 0) return false;
+  const auto undefined = [&](std::size_t i) {
+    return i < special.size() && (special[i] & reference::special_undefined) != 0;
+  };
   int64_t telling = 0;  // values that a right kernel would hardly return as 0
   bool outside = false;
   if (is_integral(got.dtype())) {
     const std::vector<int64_t> values = got.to_ints();
     if (std::any_of(values.begin(), values.end(), [](int64_t v) { return v != 0; })) return false;
-    outside = std::any_of(want.integer.begin(), want.integer.end(), [](int64_t v) { return v != 0; });
+    for (std::size_t i = 0; i < want.integer.size(); ++i)
+      outside = outside || (want.integer[i] != 0 && !undefined(i));
     return outside && want.integer.size() > 1;
   }
   const std::vector<double> values = got.to_doubles();
   if (std::any_of(values.begin(), values.end(), [](double v) { return v != 0; })) return false;
   const std::vector<double> wanted = want.rounded().to_doubles();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i] == 0) continue;
+    if (wanted[i] == 0 || undefined(i)) continue;
     const double allowed = i < bound.size() ? bound[i] : 0;
     outside = outside || !(std::fabs(want.real[i]) <= allowed);
     telling += std::fabs(want.real[i]) > allowed / 8 ? 1 : 0;

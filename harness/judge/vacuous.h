@@ -30,7 +30,12 @@ int64_t count_filled_elements(const Tensor& tensor);
 // All zeros where the reference is not. `bound` as in BoundedWide (empty: 0). Zeros are legal where every
 // value lies within its Bound of 0, unless there are many (16) that lie beyond an eighth of it: that no right
 // kernel returns.
-bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound);
+// Elements that `special` (BoundedWide) marks as undefined say nothing.
+bool is_all_zero_unlike(const Tensor& got, const reference::Wide& want, const std::vector<double>& bound,
+                        const std::vector<uint8_t>& special = {});
+
+// No element has a right value: the operator leaves this result open.
+bool is_undefined(const reference::BoundedWide& output);
 
 // Every float of the reference's outputs is NaN although no input is: nothing can be compared. Probes carry a
 // policy.

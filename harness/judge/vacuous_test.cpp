@@ -58,6 +58,25 @@ TEST(AllZero, IsAFailureUnlessTheValuesAreWithinTheirBoundOfZero) {
   EXPECT_FALSE(is_all_zero_unlike(Tensor::from_doubles(DType::f32, {2}, {0, 1}), wide({1, 1}), {0, 0}));
 }
 
+TEST(Undefined, SaysNothing) {
+  reference::BoundedWide output;
+  output.value = wide({1, 2, 3, 4});
+  EXPECT_FALSE(is_undefined(output));
+  output.special = {1, 1, 1, 0};
+  EXPECT_FALSE(is_undefined(output));
+  const Tensor zeros(DType::f32, {4});
+  EXPECT_TRUE(is_all_zero_unlike(zeros, output.value, {}, output.special)) << "the last element is defined";
+  output.special[3] = reference::special_undefined;
+  EXPECT_TRUE(is_undefined(output));
+  EXPECT_FALSE(is_all_zero_unlike(zeros, output.value, {}, output.special));
+  reference::Wide counts;
+  counts.meta = {DType::i64, {2}};
+  counts.integer = {2, 3};
+  const Tensor none(DType::i64, {2});
+  EXPECT_TRUE(is_all_zero_unlike(none, counts, {}, {0, 1}));
+  EXPECT_FALSE(is_all_zero_unlike(none, counts, {}, {1, 1}));
+}
+
 TEST(ReferenceNan, NothingToCompare) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const reference::Wide all = wide({nan, nan}), some = wide({nan, 1});

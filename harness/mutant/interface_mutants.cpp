@@ -327,7 +327,7 @@ void add_buffer_readings(std::vector<Mutant>& table) {
                             std::any_of(call.inputs().begin(), call.inputs().end(),
                                         [](const TensorMeta& meta) { return meta.dtype == DType::u8; });
                    },
-                   unsigned_as_signed});
+                   unsigned_as_signed, Effect::result, nullptr, Allowance::order});
   table.push_back(misread_inputs(
       "upper_half_dropped", "of 64-bit integers the lower half is read",
       [](const TensorMeta& meta) { return meta.dtype == DType::i64; },

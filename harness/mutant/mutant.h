@@ -41,6 +41,7 @@ enum class Allowance {
   operands,    // operands rounded before use
   overflow,    // infinity before the result's own range ends
   choice,      // which of several equal elements is chosen
+  order,       // which of several values that are as frequent is chosen
 };
 
 struct Mutant {

@@ -42,7 +42,7 @@ std::string inputs_text(const Case& c) {
 }
 
 bool may_have_duplicates(const Case& c, uint64_t seed) {
-  if (!c.graph || c.load_expected || !c.trials.empty()) return false;
+  if (!c.graph || c.load_expected || !c.trials.empty() || c.ranks) return false;
   if (has_weights(*c.graph) && c.weights_key.empty()) return false;
   // Draws that depend on the id are nobody else's.
   return !has_drawn_inputs(c) || draw_seed(c, seed) == seed;

@@ -37,6 +37,8 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
       {"missing_output", "an output that the graph declares was not returned"},
       {"declared_int_width", "an integer is wrong beyond the width that the Contract declares exact"},
       {"not_repeatable", "two executions with equal inputs gave different bits"},
+      {"ranks_disagree", "ranks hold other bits of a result that is to be the same on all"},
+      {"ledger", "the bytes that ranks sent or received are not what the collectives' formulas give"},
       {"input_modified", "an input buffer was modified"},
       {"guard_overwritten", "memory outside of the output was written"},
       // Vacuous: nothing was measured.
@@ -60,6 +62,7 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
       {"no_compile_mode", "the backend has no compile mode"},
       {"miscounted", "the device's own count of executed nodes is not what was asked of it"},
       // The environment and the harness.
+      {"mpi_missing", "Open MPI is not installed"},
       {"pytorch_missing", "PyTorch is not installed"},
       {"device_missing", "the device is not present on this machine"},
       {"not_exported", "the model could not be exported by torch.export"},
@@ -76,6 +79,7 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
       {"wrong_error_message", "bad input was refused, but the message does not name what is wrong"},
       {"refused", "bad input was refused with a message that names what is wrong"},
       {"no_error", "bad input was accepted"},
+      {"some_ranks", "bad input was refused by some ranks only"},
       {"known_failure", "a waiver covers the failure"},
       {"mutant_not_applicable", "a planted defect changes no bit of any case of the operator"},
       {"mutant_survived", "a planted defect changes results, and every case passes"},

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<Status, std::string_view>, 23> kStatuses{{
     {Status::pass, "pass"},
@@ -52,27 +52,32 @@ constexpr std::array<const char*, 5> kGates{"bound", "rms", "bias", "probe", "en
 // --- writing
 // ---------------------------------------------------------------------------------------------------
 
-Json number(double value) {
+OrderedJson number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
 }
 
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+OrderedJson number(const std::optional<double>& value) {
+  return value ? number(*value) : OrderedJson(nullptr);
+}
 
-Json numbers(const std::vector<double>& values) {
-  Json out = Json::array();
+OrderedJson numbers(const std::vector<double>& values) {
+  OrderedJson out = OrderedJson::array();
   for (double value : values) out.push_back(number(value));
   return out;
 }
 
-Json json_of(const std::optional<Worst>& worst) {
+OrderedJson json_of(const std::optional<Worst>& worst) {
   if (!worst) return nullptr;
-  return Json{{"output", worst->output},     {"index", worst->index},         {"got", number(worst->got)},
-              {"want", number(worst->want)}, {"bound", number(worst->bound)}, {"ulp", number(worst->ulp)}};
+  return OrderedJson{{"output", worst->output},       {"index", worst->index},
+                     {"got", number(worst->got)},     {"want", number(worst->want)},
+                     {"bound", number(worst->bound)}, {"ulp", number(worst->ulp)}};
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 // --- reading
 // ---------------------------------------------------------------------------------------------------
@@ -80,7 +85,7 @@ std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::erro
 // One JSON object with its place, so that every complaint names where it is.
 class Object {
  public:
-  Object(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
+  Object(const OrderedJson& json, std::string place) : json_(json), place_(std::move(place)) {
     if (!json.is_object()) fail("", "an object");
   }
 
@@ -89,7 +94,7 @@ class Object {
                 place_ + (field.empty() ? "" : ": field \"" + field + "\"") + ": expected " + expected);
   }
 
-  const Json& at(const std::string& field) const {
+  const OrderedJson& at(const std::string& field) const {
     const auto it = json_.find(field);
     if (it == json_.end()) fail(field, "to be present");
     return *it;
@@ -97,12 +102,12 @@ class Object {
   bool is_null(const std::string& field) const { return at(field).is_null(); }
 
   std::string text(const std::string& field) const {
-    const Json& json = at(field);
+    const OrderedJson& json = at(field);
     if (!json.is_string()) fail(field, "a string");
     return json.get<std::string>();
   }
   int64_t integer(const std::string& field, int64_t low = 0) const { return integer(at(field), field, low); }
-  int64_t integer(const Json& json, const std::string& field, int64_t low) const {
+  int64_t integer(const OrderedJson& json, const std::string& field, int64_t low) const {
     const bool fits = json.is_number_integer() &&
                       !(json.is_number_unsigned() &&
                         json.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
@@ -110,12 +115,12 @@ class Object {
     return json.get<int64_t>();
   }
   uint64_t unsigned_integer(const std::string& field) const {
-    const Json& json = at(field);
+    const OrderedJson& json = at(field);
     if (!json.is_number_unsigned()) fail(field, "an unsigned integer");
     return json.get<uint64_t>();
   }
   double real(const std::string& field) const { return real(at(field), field); }
-  double real(const Json& json, const std::string& field) const {
+  double real(const OrderedJson& json, const std::string& field) const {
     if (json.is_number()) return json.get<double>();
     if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (json == "inf") return std::numeric_limits<double>::infinity();
@@ -125,26 +130,26 @@ class Object {
   std::optional<double> real_or_null(const std::string& field) const {
     return is_null(field) ? std::nullopt : std::optional(real(field));
   }
-  const Json& array(const std::string& field) const {
+  const OrderedJson& array(const std::string& field) const {
     if (!at(field).is_array()) fail(field, "an array");
     return at(field);
   }
   std::vector<int64_t> integers(const std::string& field, int64_t low) const {
     std::vector<int64_t> out;
-    for (const Json& entry : array(field)) out.push_back(integer(entry, field, low));
+    for (const OrderedJson& entry : array(field)) out.push_back(integer(entry, field, low));
     return out;
   }
   Object object(const std::string& field) const { return Object(at(field), place_ + ": " + field); }
   const std::string& place() const { return place_; }
 
  private:
-  const Json& json_;
+  const OrderedJson& json_;
   std::string place_;
 };
 
-Json parse_line(std::string_view line, const std::string& origin) {
+OrderedJson parse_line(std::string_view line, const std::string& origin) {
   check_json_text(line, origin);
-  Json json = Json::parse(line, nullptr, false);
+  OrderedJson json = OrderedJson::parse(line, nullptr, false);
   if (json.is_discarded())
     throw Error(ErrorCode::malformed_file, origin + ": expected one JSON object on the line");
   return json;
@@ -192,7 +197,7 @@ Phases phases_from(const Object& object) {
   phases.compile_memory_warm_s = object.real_or_null("compile_memory_warm_s");
   phases.first_run_s = object.real_or_null("first_run_s");
   if (!object.is_null("steady_s")) {
-    for (const Json& entry : object.array("steady_s"))
+    for (const OrderedJson& entry : object.array("steady_s"))
       phases.steady_s.push_back(object.real(entry, "steady_s"));
   }
   return phases;
@@ -203,7 +208,7 @@ Compiles compiles_from(const Object& object) {
   compiles.count = object.integer("count");
   compiles.hits_memory = object.integer("hits_memory");
   compiles.hits_disk = object.integer("hits_disk");
-  for (const Json& entry : object.array("misses")) {
+  for (const OrderedJson& entry : object.array("misses")) {
     compiles.misses.push_back(Object(entry, object.place() + ": misses").text("reason"));
   }
   return compiles;
@@ -242,7 +247,7 @@ Record make_record() {
 }
 
 std::string to_json_line(const Record& record) {
-  Json gates = Json::object();
+  OrderedJson gates = OrderedJson::object();
   for (const char* name : kGates) {
     const auto it = record.gates.find(name);
     const Gate gate = it == record.gates.end() ? Gate{} : it->second;
@@ -252,13 +257,13 @@ std::string to_json_line(const Record& record) {
     }
     gates[name] = {{"status", status}, {"value", number(gate.value)}, {"limit", number(gate.limit)}};
   }
-  Json bad_node = nullptr;
+  OrderedJson bad_node = nullptr;
   if (record.first_bad_node) {
     const BadNode& node = *record.first_bad_node;
     bad_node = {
         {"name", node.name}, {"op", node.op}, {"source", node.source}, {"margin", number(node.margin)}};
   }
-  Json fallbacks = Json::array();
+  OrderedJson fallbacks = OrderedJson::array();
   for (const Fallback& fallback : record.fallbacks) {
     fallbacks.push_back({{"op", fallback.op},
                          {"reason", fallback.reason},
@@ -266,7 +271,7 @@ std::string to_json_line(const Record& record) {
                          {"bytes", fallback.bytes},
                          {"seconds", number(fallback.seconds)}});
   }
-  Json residency = nullptr;
+  OrderedJson residency = nullptr;
   if (record.residency) {
     residency = {{"nodes", number(record.residency->nodes)},
                  {"flops", number(record.residency->flops)},
@@ -275,16 +280,16 @@ std::string to_json_line(const Record& record) {
                  {"host_scalar", record.residency->host_scalar}};
   }
   const Phases& phases = record.phases;
-  Json misses = Json::array();
+  OrderedJson misses = OrderedJson::array();
   for (const std::string& miss : record.compiles.misses) misses.push_back({{"reason", miss}});
-  Json device = nullptr;
+  OrderedJson device = nullptr;
   if (record.device) {
     device = {{"cycles", record.device->cycles},
               {"seconds", number(record.device->seconds)},
               {"instructions", record.device->instructions},
               {"peak_bytes", record.device->peak_bytes}};
   }
-  const Json json{
+  OrderedJson json{
       {"schema", record.schema},
       {"id", record.id},
       {"suite", record.suite},
@@ -307,7 +312,7 @@ std::string to_json_line(const Record& record) {
         {"compile_disk_warm_s", number(phases.compile_disk_warm_s)},
         {"compile_memory_warm_s", number(phases.compile_memory_warm_s)},
         {"first_run_s", number(phases.first_run_s)},
-        {"steady_s", phases.steady_s.empty() ? Json(nullptr) : numbers(phases.steady_s)}}},
+        {"steady_s", phases.steady_s.empty() ? OrderedJson(nullptr) : numbers(phases.steady_s)}}},
       {"compiles",
        {{"count", record.compiles.count},
         {"hits_memory", record.compiles.hits_memory},
@@ -319,11 +324,17 @@ std::string to_json_line(const Record& record) {
       {"wall_s", number(record.wall_s)},
       {"repro", record.repro},
   };
+  if (record.traffic) {
+    json["traffic"] = {{"algorithm", record.traffic->algorithm},
+                       {"sent", record.traffic->sent},
+                       {"received", record.traffic->received},
+                       {"formula", record.traffic->formula}};
+  }
   return dump(json);
 }
 
 Record record_from_json(std::string_view line, const std::string& origin) {
-  const Json json = parse_line(line, origin);
+  const OrderedJson json = parse_line(line, origin);
   const Object object(json, origin);
   Record record = make_record();
   if (object.integer("schema") != 1) object.fail("schema", "1, the version that this program reads");
@@ -347,7 +358,7 @@ Record record_from_json(std::string_view line, const std::string& origin) {
         BadNode{node.text("name"), node.text("op"), node.text("source"), node.real_or_null("margin")};
   }
   record.witness = object.text("witness");
-  for (const Json& entry : object.array("fallbacks")) {
+  for (const OrderedJson& entry : object.array("fallbacks")) {
     const Object fallback(entry, origin + ": fallbacks");
     record.fallbacks.push_back({fallback.text("op"), reason_in(fallback, "reason"), fallback.integer("count"),
                                 fallback.integer("bytes"), fallback.real("seconds")});
@@ -364,6 +375,19 @@ Record record_from_json(std::string_view line, const std::string& origin) {
     record.device = DeviceCounters{device.integer("cycles"), device.integer("instructions"),
                                    device.integer("peak_bytes"), device.real("seconds")};
   }
+  if (json.contains("traffic")) {
+    const Object traffic = object.object("traffic");
+    const auto bytes = [&](const char* member) {
+      std::vector<int64_t> out;
+      for (const OrderedJson& entry : traffic.array(member)) {
+        if (!entry.is_number_integer()) traffic.fail(member, "integers");
+        out.push_back(entry.get<int64_t>());
+      }
+      return out;
+    };
+    record.traffic =
+        RankTraffic{traffic.text("algorithm"), bytes("sent"), bytes("received"), traffic.integer("formula")};
+  }
   record.weight = object.integer("weight", 1);
   record.same_as = object.text("same_as");
   record.wall_s = object.real("wall_s");
@@ -372,23 +396,23 @@ Record record_from_json(std::string_view line, const std::string& origin) {
 }
 
 std::string to_json_line(const NodeRecord& record) {
-  return dump(Json{{"case_id", record.case_id},
-                   {"backend", record.backend},
-                   {"mode", record.mode},
-                   {"name", record.name},
-                   {"op", record.op},
-                   {"source", record.source},
-                   {"module_path", record.module_path},
-                   {"dtype", record.dtype},
-                   {"shape", record.shape},
-                   {"status", record.status},
-                   {"margin", number(record.margin)},
-                   {"worst", json_of(record.worst)},
-                   {"fallback_reason", record.fallback_reason}});
+  return dump(OrderedJson{{"case_id", record.case_id},
+                          {"backend", record.backend},
+                          {"mode", record.mode},
+                          {"name", record.name},
+                          {"op", record.op},
+                          {"source", record.source},
+                          {"module_path", record.module_path},
+                          {"dtype", record.dtype},
+                          {"shape", record.shape},
+                          {"status", record.status},
+                          {"margin", number(record.margin)},
+                          {"worst", json_of(record.worst)},
+                          {"fallback_reason", record.fallback_reason}});
 }
 
 NodeRecord node_record_from_json(std::string_view line, const std::string& origin) {
-  const Json json = parse_line(line, origin);
+  const OrderedJson json = parse_line(line, origin);
   const Object object(json, origin);
   NodeRecord record;
   record.case_id = object.text("case_id");

@@ -92,6 +92,13 @@ struct DeviceCounters {
   double seconds = 0;
 };
 
+// Payload bytes that the ranks of a distributed case sent to and received from others.
+struct RankTraffic {
+  std::string algorithm;
+  std::vector<int64_t> sent, received;  // by rank
+  int64_t formula = 0;                  // what each of the two must add up to
+};
+
 struct Record {
   int schema = 1;
   std::string id, suite, backend, mode;
@@ -108,6 +115,7 @@ struct Record {
   Phases phases;
   Compiles compiles;
   std::optional<DeviceCounters> device;
+  std::optional<RankTraffic> traffic;  // written only if there is one
   int64_t weight = 1;
   std::string same_as;  // "" if none
   double wall_s = 0;

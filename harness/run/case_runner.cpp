@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <numeric>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/graph/functionalise.h"
@@ -95,6 +98,7 @@ RunRequest request_of(const RunOptions& options, const PlannedCase& planned, std
   request.negative = c.checks.negative;
   request.seed = draw_seed(c, options.seed);
   request.mutant = c.mutant;
+  request.ranks = c.ranks;
   if (auto lifted = lift_draws(*c.graph, planned.mode, request.chain_names, request.chain, request.seed)) {
     request.graph_json = graph_to_json(lifted->graph);
     request.input_names = input_names(lifted->graph);
@@ -114,6 +118,21 @@ void set(Record& record, Status status, const std::string& reason, const std::st
   record.status = status;
   record.reason = reason;
   record.detail = detail;
+}
+
+// Every byte that was sent was received, and all of them are those of the formulas.
+void judge_traffic(const RunResult& result, Record& record) {
+  if (!result.traffic) return;
+  const Traffic& traffic = *result.traffic;
+  record.traffic = RankTraffic{traffic.algorithm, traffic.sent, traffic.received, traffic.formula};
+  const auto sum = [](const std::vector<int64_t>& bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+  };
+  const int64_t sent = sum(traffic.sent), received = sum(traffic.received);
+  if (!is_pass(record.status) || (sent == traffic.formula && received == traffic.formula)) return;
+  set(record, Status::wrong, "ledger",
+      fmt::format("ranks sent {} bytes and received {}; the formulas give {}", sent, received,
+                  traffic.formula));
 }
 
 }  // namespace
@@ -187,9 +206,10 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
     outcome.record = std::move(record);
     return outcome;
   }
-  if (c.steps != 1 || c.world_size != 1) {
+  const bool together = c.ranks && planned.mode != "eager";
+  if (c.steps != 1 || together) {
     set(record, Status::skip_eligibility, "not_implemented",
-        "cases of several steps or ranks are not run yet");
+        together ? "programs of ranks run in eager mode" : "cases of several steps are not run yet");
     outcome.record = std::move(record);
     return outcome;
   }
@@ -202,7 +222,10 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   if (!judge_request.expected.empty()) judge_request.expected_source = c.expected_source;
   judge_request.checks = c.checks;
   // Other backends refuse in words of their own.
-  if (!worker_.spec().is_ours) judge_request.checks.expect_error.clear();
+  if (!worker_.spec().is_ours) {
+    judge_request.checks.expect_error.clear();
+    judge_request.checks.rank_mentions.clear();
+  }
   judge_request.contract = contract_;
   judge_request.options = options_.options;
   judge_request.mode = planned.mode;
@@ -237,6 +260,7 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   record.phases = result->phases;
   record.compiles = result->compiles;
   record.device = result->device;
+  judge_traffic(*result, record);
   if (const auto why = ineligible(c, record, worker_.spec())) {
     const std::string note = *why == "optional_operator"
                                  ? "the backend has no kernel for an operator that it need not have: "

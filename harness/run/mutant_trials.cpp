@@ -113,6 +113,9 @@ std::string excuse(const Mutant& mutant, const OpCall& call, const Contract& con
       if (call.schema().find("stable") != nullptr && !call.is_none("stable") && call.boolean("stable"))
         return "";
       return "any of several equal elements may be chosen";
+    case Allowance::order:
+      return call.op() == "aten::mode.default" ? "any of several values that are as frequent may be chosen"
+                                               : "";
   }
   return "";
 }

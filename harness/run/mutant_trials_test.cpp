@@ -177,6 +177,10 @@ TEST(MutantTrials, ContractsExplainWhatTheyDeclare) {
   EXPECT_THAT(why("truncated_result", call("assay::muon_orthogonalize.default", DType::bf16), plain),
               HasSubstr("matrices between products"));
   EXPECT_EQ(why("tail_dropped", call("assay::muon_orthogonalize.default", DType::bf16), plain), "");
+  const OpCall mode("aten::mode.default", {{DType::u8, {4}}}, {{"self", ValueArg{0}}},
+                    {{DType::u8, {}}, {DType::i64, {}}});
+  EXPECT_THAT(why("unsigned_as_signed", mode, plain), HasSubstr("as frequent"));
+  EXPECT_EQ(why("unsigned_as_signed", call("aten::neg.default", DType::u8), plain), "");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct RunOptions {
   std::map<std::string, std::string> options;  // to the backend
   std::string contract_file;
   std::string waivers_file;  // known failures, "" if none
-  int ranks = 1;
+  int ranks = 0;             // 0: not given
   int compile_repeats = 0;
   std::string cache_dir;  // "": $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay, ~/.cache/assay
   bool all_nodes = false;

@@ -153,7 +153,7 @@ void CompileRun::run_part(Part& part, bool poison) {
   for (const ValueId id : part.inputs) inputs.push_back(on_device(id));
   std::vector<TensorMeta> metas;
   for (const ValueId id : part.outputs) metas.push_back({value(id).dtype, value(id).shape});
-  std::vector<BufferPtr> outputs = create_outputs(metas);
+  std::vector<BufferPtr> outputs = create_outputs(metas, part.outputs);
   if (poison) {
     pause();
     for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k]->fill(metas[k], kPoison);

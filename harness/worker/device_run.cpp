@@ -239,7 +239,7 @@ void DeviceRun::plan() {
 void DeviceRun::upload_inputs() {
   for (const auto& [id, tensor] : inputs_) {
     if (value(id).kind != ValueKind::tensor) continue;
-    slot(id).device = device_.upload(tensor);
+    slot(id).device = device_.upload(tensor, rank(id));
     slot(id).host = tensor;
   }
 }
@@ -281,7 +281,7 @@ BufferPtr DeviceRun::on_device(ValueId id) {
     if (!s.host.defined()) throw Error(ErrorCode::internal, "value '" + value(id).name + "' is nowhere");
     Stopwatch watch;
     watch.start();
-    s.device = device_.upload(s.host);
+    s.device = device_.upload(s.host, rank(id));
     watch.stop();
     if (!s.fallback_op.empty()) {
       ledger_.fallback_cost(s.fallback_op, s.fallback_reason, static_cast<int64_t>(s.host.bytes()),
@@ -300,10 +300,11 @@ const Tensor& DeviceRun::on_host(ValueId id) {
   return s.host;
 }
 
-std::vector<BufferPtr> DeviceRun::create_outputs(const std::vector<TensorMeta>& metas) {
+std::vector<BufferPtr> DeviceRun::create_outputs(const std::vector<TensorMeta>& metas,
+                                                 const std::vector<ValueId>& ids) {
   std::vector<BufferPtr> outputs;
-  for (const TensorMeta& meta : metas) {
-    outputs.push_back(has_unknown_size({meta}) ? nullptr : device_.create(meta));
+  for (std::size_t k = 0; k < metas.size(); ++k) {
+    outputs.push_back(has_unknown_size({metas[k]}) ? nullptr : device_.create(metas[k], rank(ids.at(k))));
   }
   return outputs;
 }
@@ -356,7 +357,7 @@ void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& in
 void DeviceRun::run_on_device(int i, const NodeHandle& handle) {
   std::vector<BufferPtr> inputs;
   for (const ValueId id : handle.input_values()) inputs.push_back(on_device(id));
-  std::vector<BufferPtr> outputs = create_outputs(handle.outputs());
+  std::vector<BufferPtr> outputs = create_outputs(handle.outputs(), handle.output_values());
   ++asked_;
   std::vector<Tensor> before;
   if (mutant_ != nullptr) {

@@ -97,7 +97,9 @@ class DeviceRun {
   void go_on();
   BufferPtr on_device(ValueId id);
   const Tensor& on_host(ValueId id);
-  std::vector<BufferPtr> create_outputs(const std::vector<TensorMeta>& metas);
+  std::vector<BufferPtr> create_outputs(const std::vector<TensorMeta>& metas,
+                                        const std::vector<ValueId>& ids);
+  int rank(ValueId id) const { return device_.rank_for(value(id).name); }
   void set_meta(ValueId id, const TensorMeta& meta);  // of a value whose shape depends on data
   void release_after(int i);
   NodeCost cost_of(const Node& node) const;  // zero where it cannot be told

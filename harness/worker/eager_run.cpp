@@ -95,14 +95,14 @@ void EagerRun::finish(RunResult& result) {
 
 BufferPtr EagerRun::local_input(ValueId id) {
   BufferPtr& buffer = local_inputs_[id];
-  if (buffer == nullptr) buffer = device_.upload(chain_.at(id));
+  if (buffer == nullptr) buffer = device_.upload(chain_.at(id), rank(id));
   return buffer;
 }
 
 bool EagerRun::local_node(int i, const NodeHandle& handle, uint8_t poison, RunResult& result) {
   std::vector<BufferPtr> inputs;
   for (const ValueId id : handle.input_values()) inputs.push_back(local_input(id));
-  std::vector<BufferPtr> outputs = create_outputs(handle.outputs());
+  std::vector<BufferPtr> outputs = create_outputs(handle.outputs(), handle.output_values());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (outputs[k] != nullptr) outputs[k]->fill(handle.outputs()[k], poison);
   }

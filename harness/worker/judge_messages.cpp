@@ -13,11 +13,10 @@ namespace {
 using Json = nlohmann::json;
 
 Json json_of(const Checks& checks) {
-  return {{"suite_drawn", checks.suite_drawn},
-          {"exact_probe", checks.exact_probe},
-          {"nan_policy", checks.nan_policy},
-          {"negative", checks.negative},
-          {"expect_error", checks.expect_error}};
+  return {{"suite_drawn", checks.suite_drawn},    {"exact_probe", checks.exact_probe},
+          {"nan_policy", checks.nan_policy},      {"negative", checks.negative},
+          {"expect_error", checks.expect_error},  {"ranks", checks.ranks},
+          {"rank_mentions", checks.rank_mentions}};
 }
 
 Checks checks_from(const Fields& fields) {
@@ -27,6 +26,8 @@ Checks checks_from(const Fields& fields) {
   checks.nan_policy = fields.boolean("nan_policy");
   checks.negative = fields.boolean("negative");
   checks.expect_error = fields.text("expect_error");
+  checks.ranks = static_cast<int>(fields.integer("ranks"));
+  checks.rank_mentions = fields.texts("rank_mentions");
   return checks;
 }
 

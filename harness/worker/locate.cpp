@@ -83,18 +83,21 @@ BackendSpec parse_backend(const std::string& text) {
     return spec;
   }
   if (name == "torch") {
-    if (target == "gloo")
-      throw Error(ErrorCode::invalid_argument, "--backend torch:gloo runs distributed cases only");
-    spec.kind = BackendSpec::Kind::torch;
+    spec.kind = target == "gloo" ? BackendSpec::Kind::ranks : BackendSpec::Kind::torch;
     spec.target = target.empty() ? "cpu" : target;
     return spec;
   }
-  if (name == "mpi") throw Error(ErrorCode::invalid_argument, "--backend mpi runs distributed cases only");
+  if (text == "mpi") {
+    spec.kind = BackendSpec::Kind::ranks;
+    spec.target = "mpi";
+    spec.is_ours = true;
+    return spec;
+  }
   if (text.find('/') == std::string::npos && !text.ends_with(".so")) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("--backend {}: expected reference, trainium[:trn1|trn2|trn3], null, torch:DEVICE or the "
-                    "path of a plug-in (.so)",
+        fmt::format("--backend {}: expected reference, trainium[:trn1|trn2|trn3], null, torch:DEVICE, "
+                    "mpi, torch:gloo or the path of a plug-in (.so)",
                     text));
   }
   std::error_code error;

@@ -19,11 +19,11 @@ std::string find_data(const std::string& relative);
 
 // A backend as --backend names it.
 struct BackendSpec {
-  enum class Kind { plugin, torch };
+  enum class Kind { plugin, torch, ranks };
   std::string text;  // as given
   Kind kind = Kind::plugin;
   std::string path;    // plug-in
-  std::string target;  // after ':'; torch: the device
+  std::string target;  // after ':'; torch: the device; ranks: "mpi" or "gloo"
   bool is_reference = false;
   bool is_null = false;  // computes nothing
   bool is_ours = false;  // refuses bad input with the sentences of core/opset/shapes.h

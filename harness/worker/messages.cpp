@@ -5,6 +5,7 @@
 
 #include "harness/worker/json_fields.h"
 
+#include "harness/worker/rank_messages.h"
 namespace assay {
 namespace {
 
@@ -205,7 +206,8 @@ static Frame encode_run(const char* type, const RunRequest& request) {
                    {"fullgraph", request.fullgraph},
                    {"negative", request.negative},
                    {"seed", request.seed},
-                   {"mutant", request.mutant}},
+                   {"mutant", request.mutant},
+                   {"ranks", request.ranks ? json_of(*request.ranks) : Json(nullptr)}},
                   std::move(tensors));
 }
 
@@ -238,6 +240,9 @@ RunRequest decode_run_request(Frame frame, const std::string& origin) {
   request.seed = fields.unsigned_integer("seed");
   request.mutant = fields.text_or("mutant", "");
   TensorQueue tensors(std::move(frame.tensors), origin + ": run");
+  if (!fields.absent("ranks")) {
+    request.ranks = std::make_shared<const RankPrograms>(rank_programs_from(fields.object("ranks")));
+  }
   request.inputs = tensors.take(request.input_names.size());
   request.chain = tensors.take(request.chain_names.size());
   tensors.finish();
@@ -297,7 +302,9 @@ Frame encode(const RunResult& result) {
                    {"residency", std::move(residency)},
                    {"phases", json_of(result.phases)},
                    {"compiles", json_of(result.compiles)},
-                   {"device", std::move(device)}},
+                   {"device", std::move(device)},
+                   {"rank_errors", result.rank_errors},
+                   {"traffic", result.traffic ? json_of(*result.traffic) : Json(nullptr)}},
                   std::move(tensors));
 }
 
@@ -354,6 +361,8 @@ RunResult decode_run_result(Frame frame, const std::string& origin) {
                                    device.integer("peak_bytes"), device.real("seconds")};
   }
   return result;
+  if (!fields.absent("rank_errors")) result.rank_errors = fields.texts("rank_errors");
+  if (!fields.absent("traffic")) result.traffic = traffic_from(fields.object("traffic"));
 }
 
 // --- supports, measure

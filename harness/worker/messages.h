@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/distributed/join.h"
 #include "core/graph/graph.h"
 #include "harness/case/run_result.h"
 #include "harness/worker/frame.h"
@@ -49,6 +51,7 @@ struct RunRequest {
   bool negative = false;
   uint64_t seed = 0;
   std::string mutant;
+  std::shared_ptr<const RankPrograms> ranks;  // of distributed cases; null otherwise
 };
 
 struct NodeSupport {

@@ -25,6 +25,9 @@ class NodeHandle {
   const Node& node() const { return node_; }
   const std::vector<ValueId>& input_values() const { return input_values_; }
   const std::vector<ValueId>& output_values() const { return output_values_; }
+  const std::string& value_name(ValueId id) const {
+    return graph_.values.at(static_cast<std::size_t>(id)).name;
+  }
   const std::vector<TensorMeta>& inputs() const { return inputs_; }
   const std::vector<TensorMeta>& outputs() const { return outputs_; }
   const std::string& json() const { return json_; }

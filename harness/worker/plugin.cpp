@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <utility>
 
+#include "core/distributed/join.h"
 #include "core/error.h"
 
 namespace assay {
@@ -174,7 +177,36 @@ Tensor Buffer::read(const TensorMeta& meta) const {
 // ----------------------------------------------------------------------------------------------------
 
 Device::Device(std::shared_ptr<const Plugin> plugin, const HelloRequest& request)
-    : plugin_(std::move(plugin)) {
+    : plugin_(std::move(plugin)), request_(request), device_(make()) {
+  try {
+    info_ = describe();
+  } catch (...) {
+    plugin_->api().destroy(device_);
+    throw;
+  }
+}
+
+Device::~Device() {
+  for (assay_device* peer : peers_) plugin_->api().destroy(peer);
+  plugin_->api().destroy(device_);
+}
+
+void Device::use_ranks(int ranks) {
+  while (static_cast<int>(peers_.size()) + 1 < ranks) peers_.push_back(make());
+  ranks_ = ranks;
+  collectives_.clear();
+}
+
+int Device::rank_for(const std::string& name) const {
+  return ranks_ > 1 ? std::clamp(rank_of(name), 0, ranks_ - 1) : 0;
+}
+
+assay_device* Device::at(int rank) const {
+  return rank == 0 ? device_ : peers_.at(static_cast<std::size_t>(rank) - 1);
+}
+
+assay_device* Device::make() const {
+  const HelloRequest& request = request_;
   std::vector<assay_option> options;
   for (const auto& [key, value] : request.options) {
     options.push_back({sizeof(assay_option), key.c_str(), value.c_str()});
@@ -189,16 +221,8 @@ Device::Device(std::shared_ptr<const Plugin> plugin, const HelloRequest& request
   args.seed = request.seed;
   plugin_->check(plugin_->api().create(&args), "create");
   if (args.device == nullptr) violation("create gives a null device without an error");
-  device_ = args.device;
-  try {
-    info_ = describe();
-  } catch (...) {
-    plugin_->api().destroy(device_);
-    throw;
-  }
+  return args.device;
 }
-
-Device::~Device() { plugin_->api().destroy(device_); }
 
 BackendInfo Device::describe() {
   assay_description out{};
@@ -219,9 +243,12 @@ BackendInfo Device::describe() {
 }
 
 NodeSupport Device::supports(const NodeHandle& node) {
+  if (is_joined_collective(node.node().op) && plugin_->api().collective == nullptr) {
+    return {false, 0, "operator", node.node().op + ": the backend has no collectives"};
+  }
   assay_supports_args args{};
   args.struct_size = sizeof(args);
-  args.device = device_;
+  args.device = at(rank_for(node.node().name));
   args.node = node.handle();
   plugin_->check(plugin_->api().supports(&args), "supports");
   NodeSupport support;
@@ -233,18 +260,18 @@ NodeSupport Device::supports(const NodeHandle& node) {
   return support;
 }
 
-BufferPtr Device::create(const TensorMeta& meta) {
+BufferPtr Device::create(const TensorMeta& meta, int rank) {
   assay_buffer_create_args args{};
   args.struct_size = sizeof(args);
-  args.device = device_;
+  args.device = at(rank);
   args.meta = meta_of(meta);
   plugin_->check(plugin_->api().buffer_create(&args), "buffer_create");
   if (args.buffer == nullptr) violation("buffer_create gives a null buffer without an error");
-  return std::make_shared<Buffer>(plugin_, device_, args.buffer);
+  return std::make_shared<Buffer>(plugin_, at(rank), args.buffer);
 }
 
-BufferPtr Device::upload(const Tensor& tensor) {
-  BufferPtr buffer = create({tensor.dtype(), tensor.shape()});
+BufferPtr Device::upload(const Tensor& tensor, int rank) {
+  BufferPtr buffer = create({tensor.dtype(), tensor.shape()}, rank);
   buffer->write(tensor);
   return buffer;
 }
@@ -264,16 +291,67 @@ void Device::execute(const NodeHandle& node, const std::vector<BufferPtr>& input
                      std::vector<BufferPtr>& outputs) {
   const std::vector<assay_buffer*> in = handles_of(inputs);
   std::vector<assay_buffer*> out = handles_of(outputs);
-  assay_eager_args args{sizeof(args), device_, node.handle(), in.data(), in.size(), out.data(), out.size()};
+  if (is_joined_collective(node.node().op)) {
+    collective(node, in, out);
+    adopt(out, outputs, "collective");
+    return;
+  }
+  assay_device* device = at(rank_for(node.node().name));
+  assay_eager_args args{sizeof(args), device, node.handle(), in.data(), in.size(), out.data(), out.size()};
   plugin_->check(plugin_->api().execute_eager(&args), "execute_eager");
   adopt(out, outputs, "execute_eager");
 }
 
+void Device::collective(const NodeHandle& node, const std::vector<assay_buffer*>& in,
+                        std::vector<assay_buffer*>& out) {
+  constexpr uint64_t kUnsaid = std::numeric_limits<uint64_t>::max();
+  std::vector<assay_device*> ranks;
+  for (const ValueId id : node.input_values()) ranks.push_back(at(rank_for(node.value_name(id))));
+  if (out.size() != ranks.size()) {
+    throw Error(ErrorCode::internal, node.node().op + ": results that nobody asked for");
+  }
+  std::vector<uint64_t> sent(ranks.size(), kUnsaid), received(ranks.size(), kUnsaid);
+  assay_collective_args args{};
+  args.struct_size = sizeof(args);
+  args.ranks = ranks.data();
+  args.rank_count = ranks.size();
+  args.node = node.handle();
+  args.inputs = in.data();
+  args.outputs = out.data();
+  args.sent = sent.data();
+  args.received = received.data();
+  plugin_->check(plugin_->api().collective(&args), "collective");
+  CollectiveBytes& bytes = collectives_[node.node().name];
+  bytes = {text_of(args.algorithm), {}, {}};
+  const auto said = [](uint64_t count) { return count <= uint64_t{1} << 62; };
+  if (!std::all_of(sent.begin(), sent.end(), said) || !std::all_of(received.begin(), received.end(), said))
+    return;
+  for (const uint64_t count : sent) bytes.sent.push_back(static_cast<int64_t>(count));
+  for (const uint64_t count : received) bytes.received.push_back(static_cast<int64_t>(count));
+}
+
 std::optional<DeviceTotals> Device::totals() {
   if (plugin_->api().counters == nullptr) return std::nullopt;
+  DeviceTotals all = totals_of(device_);
+  for (int rank = 1; rank < ranks_; ++rank) {
+    const DeviceTotals one = totals_of(at(rank));
+    all.cycles = std::max(all.cycles, one.cycles);
+    all.device_seconds = std::max(all.device_seconds, one.device_seconds);
+    all.instructions += one.instructions;
+    all.peak_bytes += one.peak_bytes;
+    all.compiles += one.compiles;
+    all.memory_hits += one.memory_hits;
+    all.disk_hits += one.disk_hits;
+    all.nodes_executed += one.nodes_executed;
+    all.compile_seconds += one.compile_seconds;
+  }
+  return all;
+}
+
+DeviceTotals Device::totals_of(assay_device* device) const {
   assay_counters c{};
   c.struct_size = sizeof(c);
-  c.device = device_;
+  c.device = device;
   plugin_->check(plugin_->api().counters(&c), "counters");
   DeviceTotals totals;
   totals.cycles = c.cycles;
@@ -286,6 +364,21 @@ std::optional<DeviceTotals> Device::totals() {
   totals.device_seconds = c.device_seconds;
   totals.compile_seconds = c.compile_seconds;
   return totals;
+}
+
+void Device::start_profile() {
+  if (plugin_->api().profile == nullptr) {
+    throw Error(ErrorCode::unsupported, "the backend records no profiles");
+  }
+  assay_profile_args args{sizeof(args), device_, 1, nullptr, 0};
+  plugin_->check(plugin_->api().profile(&args), "profile");
+}
+
+std::string Device::finish_profile() {
+  assay_profile_args args{sizeof(args), device_, 0, nullptr, 0};
+  plugin_->check(plugin_->api().profile(&args), "profile");
+  if (args.events_json == nullptr) violation("profile gives no events");
+  return {args.events_json, args.events_json_size};
 }
 
 std::unique_ptr<Executable> Device::compile(const std::string& graph_json) {

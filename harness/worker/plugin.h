@@ -81,6 +81,12 @@ struct DeviceTotals {
   double device_seconds = 0, compile_seconds = 0;
 };
 
+// What a backend says about a collective: by position in its group. Empty if it says nothing.
+struct CollectiveBytes {
+  std::string algorithm;
+  std::vector<int64_t> sent, received;
+};
+
 class Executable;
 
 class Device {
@@ -91,25 +97,48 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const BackendInfo& info() const { return info_; }
+  // From now on this is a world of that many devices, this one being rank 0; the others are created when
+  // first needed. What belongs to a rank goes by its name (core/distributed/join.h); 1 is the ordinary case.
+  void use_ranks(int ranks);
+  int rank_for(const std::string& name) const;
+  // Of the collectives executed since use_ranks(), by node name; of repeated executions the last.
+  const std::map<std::string, CollectiveBytes>& collectives() const { return collectives_; }
+
   const Plugin& plugin() const { return *plugin_; }
 
   NodeSupport supports(const NodeHandle& node);
-  BufferPtr create(const TensorMeta& meta);
-  BufferPtr upload(const Tensor& tensor);
-  // Null outputs are created by the backend and replaced.
+  BufferPtr create(const TensorMeta& meta, int rank = 0);
+  BufferPtr upload(const Tensor& tensor, int rank = 0);
+  // Null outputs are created by the backend and replaced. A node ranks::* is the collective of all its ranks.
   void execute(const NodeHandle& node, const std::vector<BufferPtr>& inputs, std::vector<BufferPtr>& outputs);
-  std::optional<DeviceTotals> totals();  // nullopt if the backend does not count
+  // Of all ranks together; time and cycles are those of the rank that had most. nullopt if the backend does
+  // not count.
+  std::optional<DeviceTotals> totals();
+
+  // Records what is executed; then the Chrome trace events as a JSON array. Throw Error{unsupported} if the
+  // backend records no profiles.
+  void start_profile();
+  std::string finish_profile();
 
   std::unique_ptr<Executable> compile(const std::string& graph_json);
   void execute(Executable& executable, const std::vector<BufferPtr>& inputs, std::vector<BufferPtr>& outputs);
 
  private:
+  assay_device* make() const;
+  void collective(const NodeHandle& node, const std::vector<assay_buffer*>& in,
+                  std::vector<assay_buffer*>& out);
+  assay_device* at(int rank) const;
+  DeviceTotals totals_of(assay_device* device) const;
   BackendInfo describe();
   void adopt(const std::vector<assay_buffer*>& handles, std::vector<BufferPtr>& outputs,
              const char* function);
 
   std::shared_ptr<const Plugin> plugin_;
+  HelloRequest request_;
   assay_device* device_ = nullptr;
+  std::vector<assay_device*> peers_;  // ranks from 1
+  int ranks_ = 1;
+  std::map<std::string, CollectiveBytes> collectives_;
   BackendInfo info_;
 };
 

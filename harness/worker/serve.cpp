@@ -11,12 +11,11 @@
 #include "harness/worker/abi_test.h"
 #include "harness/worker/device_run.h"
 #include "harness/worker/json_fields.h"
+#include "harness/worker/rank_run.h"
+#include "harness/worker/request_limits.h"
 
 namespace assay {
 namespace {
-
-constexpr FrameLimits kRequestLimits{uint64_t{256} << 20, uint64_t{1} << 40};  // the orchestrator is trusted
-const char* const kOrigin = "request";
 
 std::string code_text(assay_code code) {
   switch (code) {
@@ -64,7 +63,7 @@ class Server {
 
  private:
   Frame dispatch(Frame request) {
-    const std::string type = type_of(request, kOrigin);
+    const std::string type = type_of(request, kRequestOrigin);
     if (type == "hello") return hello(request);
     if (type == "abi-check") return abi_check(request);
     if (device_ == nullptr) throw Error(ErrorCode::invalid_argument, "the first request must be hello");
@@ -73,14 +72,14 @@ class Server {
     if (type == "load") return load(std::move(request));
     if (type == "measure") return measure(request);
     if (type == "unload") {
-      sessions_.erase(decode_unload_request(request, kOrigin));
+      sessions_.erase(decode_unload_request(request, kRequestOrigin));
       return encode_unloaded();
     }
     throw Error(ErrorCode::invalid_argument, "unknown request '" + type + "'");
   }
 
   Frame hello(const Frame& request) {
-    const HelloRequest wanted = decode_hello_request(request, kOrigin);
+    const HelloRequest wanted = decode_hello_request(request, kRequestOrigin);
     sessions_.clear();
     device_.reset();
     if (plugin_ == nullptr) plugin_ = Plugin::load(path_);
@@ -89,8 +88,8 @@ class Server {
   }
 
   Frame abi_check(const Frame& request) {
-    const nlohmann::json json = header_of(request, kOrigin);
-    const AbiCheck check = run_abi_check(path_, Fields(json, kOrigin).text("name"));
+    const nlohmann::json json = header_of(request, kRequestOrigin);
+    const AbiCheck check = run_abi_check(path_, Fields(json, kRequestOrigin).text("name"));
     return make_frame({{"type", "abi-checked"}, {"passed", check.passed}, {"detail", check.detail}}, {});
   }
 
@@ -107,13 +106,19 @@ class Server {
   }
 
   Frame run(Frame frame) {
-    const RunRequest request = decode_run_request(std::move(frame), kOrigin);
+    const RunRequest request = decode_run_request(std::move(frame), kRequestOrigin);
+    if (request.ranks) {
+      return encode(run_ranks(*device_, request, [this](const char* phase, int node) {
+        write_frame(replies_, encode_progress(phase, node));
+      }));
+    }
+    device_->use_ranks(1);
     return encode(start(request)->run());
   }
 
   Frame supports(const Frame& request) {
     std::vector<NodeSupport> answers;
-    for (const std::string& json : decode_supports_request(request, kOrigin)) {
+    for (const std::string& json : decode_supports_request(request, kRequestOrigin)) {
       const Graph graph = graph_from_json_unchecked(json, "node");
       if (graph.nodes.size() != 1)
         throw Error(ErrorCode::invalid_argument, "supports takes graphs of one node");
@@ -128,7 +133,7 @@ class Server {
 
   Frame load(Frame frame) {
     Session session;
-    session.request = std::make_unique<RunRequest>(decode_run_request(std::move(frame), kOrigin));
+    session.request = std::make_unique<RunRequest>(decode_run_request(std::move(frame), kRequestOrigin));
     session.run = start(*session.request);
     session.run->load();
     session.run->pass(true);
@@ -140,7 +145,7 @@ class Server {
   Frame measure(const Frame& request) {
     int64_t id = 0;
     int iterations = 0;
-    decode_measure_request(request, kOrigin, id, iterations);
+    decode_measure_request(request, kRequestOrigin, id, iterations);
     const auto session = sessions_.find(id);
     if (session == sessions_.end()) throw Error(ErrorCode::invalid_argument, "no such session");
     const auto before = device_->totals();
@@ -179,7 +184,7 @@ int serve_plugin(int requests, int replies, const std::string& plugin) {
   Server server(replies, plugin);
   try {
     Frame request;
-    while (read_frame(requests, kRequestLimits, kOrigin, request)) {
+    while (read_frame(requests, kRequestLimits, kRequestOrigin, request)) {
       write_frame(replies, server.answer(std::move(request)));
     }
     return 0;

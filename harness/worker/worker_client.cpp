@@ -63,6 +63,7 @@ std::vector<std::string> WorkerClient::command() const {
     return {python != nullptr && *python != 0 ? python : "python3",
             find_data("harness/worker/torch_worker.py"), spec_.target};
   }
+  if (spec_.kind == BackendSpec::Kind::ranks) return {find_program("assay-worker"), "ranks:" + spec_.target};
   return {find_program("assay-worker"), spec_.path};
 }
 
@@ -80,7 +81,7 @@ const BackendInfo& WorkerClient::hello() {
     if (exchange.type == "error") {
       const WireError error = decode_error(exchange.reply, spec_.text);
       process_.kill();
-      if (error.code == "pytorch_missing" || error.code == "device_missing") {
+      if (error.code == "pytorch_missing" || error.code == "device_missing" || error.code == "mpi_missing") {
         throw BackendMissing{error.code, error.message};
       }
       throw Error(ErrorCode::invalid_argument, fmt::format("backend {}: {}", spec_.text, error.message));
@@ -155,7 +156,9 @@ std::optional<RunResult> WorkerClient::run(const RunRequest& request, const Grap
     if (exchange.type != "result")
       throw Error(ErrorCode::malformed_file, "answered run with " + exchange.type);
     result = decode_run_result(exchange.reply, spec_.text);
-    if (result.nodes.size() != graph.nodes.size() && !(result.failure && result.nodes.empty())) {
+    // Ranks in processes of their own report nothing about nodes.
+    const bool may_be_empty = result.failure || request.ranks;
+    if (result.nodes.size() != graph.nodes.size() && !(may_be_empty && result.nodes.empty())) {
       throw Error(ErrorCode::malformed_file, "the answer does not have one entry for each node");
     }
     if (result.outputs.size() != graph.outputs.size() && !(result.failure && result.outputs.empty())) {

@@ -18,6 +18,10 @@ Bounded rounded(double v, double b, double s2, double relative, bool overflow) {
 double underflow(const Environment& e, double v) {
   return v != 0 && std::fabs(v) < e.eta * 0x1p60 ? e.eta : 0;
 }
+// The same of a product or quotient, which may have underflowed to 0 in fp64 already.
+double underflow(const Environment& e, double v, double numerator, double other) {
+  return v == 0 && numerator != 0 && other != 0 && std::isfinite(other) ? e.eta : underflow(e, v);
+}
 
 }  // namespace
 
@@ -43,7 +47,7 @@ Bounded operator*(Bounded a, Bounded b) {
   if (a.variance != 0) variance += vb * vb * a.variance;
   if (b.variance != 0) variance += va * va * b.variance;
   const double v = a.value * b.value;
-  return rounded(v, bound + underflow(e, v), variance, e.u, a.overflow || b.overflow);
+  return rounded(v, bound + underflow(e, v, va, vb), variance, e.u, a.overflow || b.overflow);
 }
 Bounded operator/(Bounded a, Bounded b) {
   const Environment& e = *current_environment;
@@ -59,7 +63,7 @@ Bounded operator/(Bounded a, Bounded b) {
   }
   if (a.variance != 0 || b.variance != 0) variance = (a.variance + v * v * b.variance) / (vb * vb);
   if (b.overflow) bound = HUGE_VAL;  // a quotient by infinity is 0
-  return rounded(v, bound + underflow(e, v), variance, allowance.relative, a.overflow);
+  return rounded(v, bound + underflow(e, v, a.value, b.value), variance, allowance.relative, a.overflow);
 }
 
 Bounded constant_of(double v, const Bounded*) {

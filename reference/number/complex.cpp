@@ -133,10 +133,17 @@ ComplexOf<Stochastic> complex_stochastic(ComplexOf<double> value, Function funct
   return {noise(value.re), noise(value.im)};
 }
 
+// How much larger the relative error of the last quotient of 1 / (1 + exp(-z)) is than that of exp(-z):
+// beside the poles i pi (2 n + 1) the sum cancels. |s exp(-z)| = |1 - s|.
+double cancellation(ComplexFunction f, ComplexOf<double> value) {
+  return f == ComplexFunction::sigmoid ? modulus({1 - value.re, value.im}) : 0;
+}
+
 ComplexOf<Bounded> complex_function(ComplexFunction f, ComplexOf<Bounded> z) {
   const ComplexOf<double> at = plain(z), value = complex_value(f, at);
   const double moved = moved_by(z, value, [&](ComplexOf<double> x) { return complex_value(f, x); });
-  return complex_bounded(value, moved, 4, entry_of(f), 3);
+  const double more = cancellation(f, value);
+  return complex_bounded(value, moved, 4 + more, entry_of(f), 3 + more);
 }
 ComplexOf<Stochastic> complex_function(ComplexFunction f, ComplexOf<Stochastic> z) {
   return complex_stochastic(complex_value(f, plain(z)), entry_of(f));

@@ -21,7 +21,13 @@ T constant(double v) {
 
 // A number that is finer than the computation dtype, as the device holds it there.
 inline double rounded_constant(double x) { return x; }
-inline Bounded rounded_constant(Bounded x) { return constant_of(x.value, &x); }
+inline Bounded rounded_constant(Bounded x) {
+  Bounded held = constant_of(x.value, &x);
+  held.bound += x.bound;
+  held.variance += x.variance;
+  held.overflow = x.overflow;
+  return held;
+}
 inline Stochastic rounded_constant(Stochastic x) { return constant_of(x.value, &x); }
 
 // x * 2^n: rounds nothing.

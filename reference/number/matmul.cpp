@@ -2,6 +2,7 @@
 // so that partial sums are those of the formulas, and the inner loop runs over independent outputs.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "reference/number/sums.h"
@@ -117,8 +118,11 @@ void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend,
       if (!exact) {
         const double s_abs = std::fabs(s), s_bound = a[i * k + p].bound;
         const double* other_bound = bounds.data() + p * n;
+        constexpr double kLargest = std::numeric_limits<double>::max();
         for (std::size_t j = 0; j < sum.size(); ++j) {
-          error[j] += s_abs * other_bound[j] + s_bound * (std::fabs(other[j]) + other_bound[j]);
+          // The sum may be infinite where both are finite; times an error of 0 it is 0 all the same.
+          const double reach = std::min(std::fabs(other[j]) + other_bound[j], kLargest);
+          error[j] += s_abs * other_bound[j] + s_bound * reach;
         }
       }
     }

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "reference/ops/elementwise.h"
-#include "reference/ops/promoted.h"
 #include "reference/table.h"
 
 namespace assay::reference {
@@ -221,8 +220,7 @@ std::vector<Array<T>> pow(const OpCall& call, const Inputs<T>& in) {
     throw Error(ErrorCode::invalid_argument,
                 call.op() + ": integers to negative integer powers are not allowed; use a float tensor");
   }
-  const PromotedInputs<T> operands(in, call.output(0).dtype);
-  return one(binary<T>(call, operands.get(), fn::power<T>, integers::power, "self", "exponent"));
+  return one(binary<T>(call, in, fn::power<T>, integers::power, "self", "exponent"));
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/opset/classify.h"
 #include "core/opset/shapes.h"
 #include "reference/number/complex.h"
 #include "reference/number/functions.h"
@@ -255,7 +256,7 @@ std::vector<Array<T>> embedding_bag(const OpCall& call, const Inputs<T>& in) {
             call.output(slot).shape.end()) {
       *extra = make_array<T>(TensorMeta{index_dtype, call.output(slot).shape});
       extra->undefined.assign(extra->integer.size(), 1);
-    } else if ((extra == &largest && mode != 2) || (extra != &largest && mode == 0)) {
+    } else if (!is_defined_result(call, results.size())) {
       extra->undefined.assign(extra->integer.size(), 1);
     }
     results.push_back(std::move(*extra));

@@ -92,6 +92,8 @@ Operand<V> owned_operand(Shape shape, std::vector<V> values) {
 
 // A tensor's values as numbers of the computation dtype. Integers and finer floats are first rounded to it,
 // as PyTorch's type promotion does; in fp64 evaluation only precision is widened, so nothing rounds there.
+// 0-d floats beside tensors of a coarser dtype count in `intermediate` or as that dtype holds them: PyTorch
+// has kernels of both kinds.
 template <class T>
 Operand<T> real_operand(const Array<T>& array, DType compute) {
   if (array.is_integral()) {
@@ -103,6 +105,10 @@ Operand<T> real_operand(const Array<T>& array, DType compute) {
       !std::is_same_v<T, double>) {
     std::vector<T> values(array.real.size());
     map(array.real, values, [](const T& x) { return rounded_constant(x); });
+    if constexpr (std::is_same_v<T, Bounded>) {
+      if (array.meta.shape.empty() && std::isfinite(values[0].value))
+        values[0].bound += std::fabs(values[0].value - round_to(compute, values[0].value));
+    }
     return owned_operand(array.meta.shape, std::move(values));
   }
   return {array.meta.shape, array.real.data(), {}};

@@ -261,12 +261,27 @@ T weighted(const std::vector<const Taps<T>*>& taps, const std::vector<int64_t>& 
   bool promised = true;
   for_each_tap(taps, sizes, [&](int64_t element, const T& weight) {
     const T& value = plane[element];
-    if (plain(weight) == 0 && !std::isfinite(static_cast<double>(plain(value)))) promised = false;
+    if (plain(weight) == 0 && !std::isfinite(static_cast<double>(plain(value)))) {
+      promised = false;
+      return;
+    }
     values.push_back(value);
     weights.push_back(weight);
   });
-  if (!promised) return no_promise<T>();
-  return dot_any_order(weights.data(), values.data(), static_cast<int64_t>(values.size()));
+  if constexpr (!std::is_same_v<T, Bounded>) {
+    if (!promised) return no_promise<T>();
+  }
+  T sum = dot_any_order(weights.data(), values.data(), static_cast<int64_t>(values.size()));
+  if constexpr (std::is_same_v<T, Bounded>) {
+    // Infinity, NaN, or what the other taps give; the same where finite taps alone may overflow fp64.
+    double magnitude = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double term = std::fabs(plain(weights[i]) * plain(values[i]));
+      if (std::isfinite(plain(values[i]))) magnitude += term;
+    }
+    sum.overflow = sum.overflow || !promised || !std::isfinite(magnitude);
+  }
+  return sum;
 }
 
 // Anti-aliased images are filtered row by row into an image of the graph's dtype, then column by column.
@@ -275,7 +290,9 @@ T stored_between(T x) {
   return x;
 }
 inline Bounded stored_between(Bounded x) {
-  return {x.value, x.bound + current_environment->u_graph * std::fabs(x.value), x.variance};
+  // A rounded infinity has no error.
+  const double moved = std::isfinite(x.value) ? current_environment->u_graph * std::fabs(x.value) : 0;
+  return {x.value, x.bound + moved, x.variance, x.overflow};
 }
 
 template <class T, class TapsOf>

@@ -1,6 +1,7 @@
 // Running products, extrema and logarithms of sums along one dim.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/ops/cast.h"
@@ -31,6 +32,24 @@ inline double product_in_range(double product, DType dtype) {
   return std::isinf(kept) || std::fabs(product) < format.smallest_normal() ? kept : product;
 }
 
+// A product of finite factors, of any magnitude.
+class WideProduct {
+ public:
+  void multiply(double factor) {
+    int exponent = 0;
+    mantissa_ = std::frexp(mantissa_ * std::frexp(factor, &exponent), &shift_);
+    exponent_ += exponent + shift_;
+  }
+  double value() const {
+    return std::ldexp(mantissa_, static_cast<int>(std::clamp<int64_t>(exponent_, -9999, 9999)));
+  }
+
+ private:
+  double mantissa_ = 1;
+  int shift_ = 0;
+  int64_t exponent_ = 0;
+};
+
 // x_0, x_0 x_1, ...: any grouping of the factors has the same first-order error. A device that goes on from
 // its last result has lost what underflowed there, and keeps what overflowed (where it declares so).
 template <class T>
@@ -39,10 +58,13 @@ void running_products(const std::vector<T>& x, std::vector<T>& y, DType dtype) {
   if constexpr (std::is_same_v<T, Bounded>) {
     double kept = 1;
     bool finite = true, overflowed = false;
+    WideProduct exact;  // what fp64 itself loses below its range comes back with a large factor
     for (std::size_t i = 0; i < x.size(); ++i) {
       finite = finite && std::isfinite(x[i].value);
+      if (finite) exact.multiply(x[i].value);
       kept = product_in_range(kept * x[i].value, dtype);
-      if (std::isfinite(kept)) y[i].bound += std::fabs(y[i].value - kept);
+      const double whole = finite && y[i].value == 0 ? exact.value() : y[i].value;
+      if (std::isfinite(kept)) y[i].bound += std::fabs(whole - kept);
       if (overflowed) {
         y[i].overflow = current_environment->early_overflow;
         if (!std::isfinite(y[i].value)) y[i] = {0, HUGE_VAL, 0};  // fp64 itself has lost the value

@@ -5,7 +5,6 @@
 
 #include "reference/number/special.h"
 #include "reference/ops/elementwise.h"
-#include "reference/ops/promoted.h"
 #include "reference/table.h"
 
 namespace assay::reference {
@@ -20,10 +19,8 @@ std::vector<Array<T>> special_unary(const OpCall& call, const Inputs<T>& in) {
 template <class T, Special2 F>
 std::vector<Array<T>> special_binary(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
-  const PromotedInputs<T> operands(in, out.meta.dtype);
-  zip(out.meta.shape, real_argument(call, operands.get(), "self", out.meta.dtype),
-      real_argument(call, operands.get(), "other", out.meta.dtype), out.real,
-      [](T a, T x) { return special(F, a, x); });
+  zip(out.meta.shape, real_argument(call, in, "self", out.meta.dtype),
+      real_argument(call, in, "other", out.meta.dtype), out.real, [](T a, T x) { return special(F, a, x); });
   return one(std::move(out));
 }
 template <class T>

@@ -1,5 +1,6 @@
 // The reference as a backend: assay_get_api over the static library. Each node is evaluated in fp64 and
 // rounded once to its dtype, eagerly or a whole graph in one call.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "assay/plugin.hpp"
+#include "core/distributed/join.h"
+#include "core/distributed/traffic.h"
 #include "core/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/json.h"
@@ -319,6 +322,21 @@ void write_output(assay_device& device, assay_buffer*& handle, assay::Tensor ten
   handle = buffers().add(buffer.release());
 }
 
+void count_bytes(const assay::OpCall& call, assay_collective_args& args) {
+  if (plugin::has(&args, &assay_collective_args::algorithm)) args.algorithm = "direct";
+  const auto start = [&](uint64_t* bytes) { std::fill_n(bytes, args.rank_count, uint64_t{0}); };
+  uint64_t* sent = plugin::has(&args, &assay_collective_args::sent) ? args.sent : nullptr;
+  uint64_t* received = plugin::has(&args, &assay_collective_args::received) ? args.received : nullptr;
+  if (sent != nullptr) start(sent);
+  if (received != nullptr) start(received);
+  for (const assay::Transfer& transfer : assay::direct_transfers(call)) {
+    if (args.ranks[transfer.from] == args.ranks[transfer.to]) continue;  // a rank's message to itself
+    const auto bytes = static_cast<uint64_t>(transfer.bytes);
+    if (sent != nullptr) sent[transfer.from] += bytes;
+    if (received != nullptr) received[transfer.to] += bytes;
+  }
+}
+
 assay_error* execute_eager(assay_eager_args* args) {
   return run([&] {
     plugin::require(args, &assay_eager_args::output_count, "execute_eager");
@@ -341,6 +359,43 @@ assay_error* execute_eager(assay_eager_args* args) {
     }
     device.device_seconds += seconds_since(start);
     ++device.nodes_executed;
+  });
+}
+
+// Every rank's buffers lie on its own device; the value is that of the definition, and bytes are counted for
+// the direct algorithm.
+assay_error* collective(assay_collective_args* args) {
+  return run([&] {
+    plugin::require(args, &assay_collective_args::outputs, "collective");
+    const std::size_t ranks = args->rank_count;
+    if (ranks == 0 || args->ranks == nullptr || args->inputs == nullptr || args->outputs == nullptr) {
+      throw Failure(ASSAY_INVALID_ARGUMENT, "collective: no ranks, or null lists");
+    }
+    for (std::size_t r = 0; r < ranks; ++r) devices().check(args->ranks[r], "device");
+    assay_device& first = *args->ranks[0];
+    const auto node = parsed(first, plugin::NodeView(first.node_api, args->node));
+    if (!assay::is_joined_collective(node->call->op()) || node->call->inputs().size() != ranks ||
+        node->graph.nodes[0].outputs.size() != ranks) {
+      throw Failure(ASSAY_INVALID_ARGUMENT, "collective: " + node->call->op() + " is no collective of " +
+                                                std::to_string(ranks) + " ranks");
+    }
+    std::vector<Wide> wide(ranks);
+    std::vector<const Wide*> inputs;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const std::vector<assay::TensorMeta> in{node->call->inputs()[r]}, out{node->call->outputs()[r]};
+      const Operands operands(&args->inputs[r], 1, in, *args->ranks[r], "collective");
+      check_outputs(&args->outputs[r], 1, out, operands, *args->ranks[r], "collective");
+      wide[r] = *operands.pointers()[0];
+      inputs.push_back(&wide[r]);
+    }
+    const auto start = Clock::now();
+    const auto results = assay::reference::evaluate(*node->call, inputs);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      write_output(*args->ranks[r], args->outputs[r], results.at(r).rounded());
+      args->ranks[r]->device_seconds += seconds_since(start);
+    }
+    ++first.nodes_executed;
+    count_bytes(*node->call, *args);
   });
 }
 
@@ -472,6 +527,7 @@ extern "C" ASSAY_EXPORT const assay_api* assay_get_api(void) {
     table.execute = execute;
     table.executable_destroy = executable_destroy;
     table.counters = counters;
+    table.collective = collective;
     return table;
   }();
   return &api;

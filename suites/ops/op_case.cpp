@@ -1,12 +1,12 @@
 #include "suites/ops/op_case.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 
 #include "core/error.h"
 #include "core/graph/builder.h"
+#include "core/opset/classify.h"
 
 namespace assay::suites {
 namespace {
@@ -147,23 +147,16 @@ void OpCase::add_refused_node(Case& c, GraphBuilder& builder, std::vector<NamedA
   c.graph = std::make_shared<const Graph>(builder.build_unchecked());
 }
 
-// All results, but of bags of rows those that the operator's mode defines: what it keeps for the gradient of
-// sums, or of means beside the bags' sizes, has a form and contents that depend on PyTorch's choice of
-// kernel.
-std::size_t OpCase::defined_outputs() const {
-  if (op_.find("embedding_bag") == std::string::npos) return std::numeric_limits<std::size_t>::max();
-  int64_t mode = 0;
-  for (const NamedArgument& argument : arguments_) {
-    if (const auto* given = std::get_if<int64_t>(&argument.value); given && argument.name == "mode")
-      mode = *given;
-  }
-  return mode == 0 ? 1 : mode == 1 ? 3 : 4;
-}
-
-// The graph whose outputs are those of its last node; the node has no others.
+// The graph whose outputs are those results of its last node that have a right value; the node has no others.
 std::shared_ptr<const Graph> OpCase::with_outputs(GraphBuilder& builder, const std::vector<ValueId>& outputs,
                                                   bool checked) const {
-  const std::size_t count = std::min(defined_outputs(), outputs.size());
+  std::size_t count = outputs.size();
+  if (count > 1) {
+    Node last = builder.graph().nodes.back();
+    last.outputs.clear();
+    const OpCall call(builder.graph(), last);
+    while (!is_defined_result(call, count - 1)) --count;
+  }
   for (std::size_t i = 0; i < count; ++i) builder.output(outputs[i]);
   Graph graph = checked ? builder.build() : builder.build_unchecked();
   std::vector<ValueId>& made = graph.nodes.back().outputs;

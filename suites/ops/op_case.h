@@ -58,7 +58,6 @@ class OpCase {
   };
   Case empty_case() const;
   std::vector<NamedArgument> add_inputs(Case& c, GraphBuilder& builder) const;
-  std::size_t defined_outputs() const;
   std::shared_ptr<const Graph> with_outputs(GraphBuilder& builder, const std::vector<ValueId>& outputs,
                                             bool checked) const;
   void add_refused_node(Case& c, GraphBuilder& builder, std::vector<NamedArgument> arguments) const;

@@ -10,12 +10,8 @@ using namespace rules;
 Metas same(const OpCall& call) { return {meta(call, "input")}; }
 Metas wait(const OpCall& call) { return {meta(call, "tensor")}; }
 
-void require_reduction(const OpCall& call) {
-  require_word(call, "reduce_op", call.string("reduce_op"),
-               {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"});
-}
 Metas all_reduce(const OpCall& call) {
-  require_reduction(call);
+  require_reduction(call, meta(call, "input").dtype);
   return same(call);
 }
 Metas all_of_list(const OpCall& call) {
@@ -23,8 +19,11 @@ Metas all_of_list(const OpCall& call) {
   for (const int number : call.tensors("inputs")) out.push_back(call.input(number));
   return out;
 }
+void require_reductions(const OpCall& call) {
+  for (const TensorMeta& tensor : all_of_list(call)) require_reduction(call, tensor.dtype);
+}
 Metas all_reduce_list(const OpCall& call) {
-  require_reduction(call);
+  require_reductions(call);
   return all_of_list(call);
 }
 
@@ -51,7 +50,7 @@ TensorMeta scattered(const OpCall& call, TensorMeta tensor) {
 
 Metas all_gather(const OpCall& call) { return {gathered(call, meta(call, "input"))}; }
 Metas reduce_scatter(const OpCall& call) {
-  require_reduction(call);
+  require_reduction(call, meta(call, "input").dtype);
   return {scattered(call, meta(call, "input"))};
 }
 Metas all_gather_list(const OpCall& call) {
@@ -60,7 +59,7 @@ Metas all_gather_list(const OpCall& call) {
   return out;
 }
 Metas reduce_scatter_list(const OpCall& call) {
-  require_reduction(call);
+  require_reductions(call);
   Metas out = all_of_list(call);
   for (TensorMeta& tensor : out) tensor = scattered(call, tensor);
   return out;
@@ -71,25 +70,77 @@ Metas into_out(const OpCall& call, const Metas& result) {
   return result;
 }
 
-Metas all_to_all(const OpCall& call) {
+TensorMeta rows_of_input(const OpCall& call) {
   TensorMeta input = meta(call, "input");
   if (input.shape.empty()) fail(call, "input is a 0-d tensor; it must have at least 1 dim");
-  const auto total = [&](std::string_view name) {
-    const std::vector<int64_t> sizes = call.integers(name);
-    require_sizes(call, name, sizes);
-    int64_t sum = 0;
-    for (const int64_t size : sizes) {
-      if (__builtin_add_overflow(sum, size, &sum)) fail(call, "{} {} are too large", name, to_string(sizes));
-    }
-    return sum;
-  };
-  if (total("input_split_sizes") != input.shape[0]) {
-    fail(call, "input_split_sizes add up to {}; they must add up to the first size of input, {}",
-         total("input_split_sizes"), input.shape[0]);
+  return input;
+}
+int64_t total_rows(const OpCall& call, std::string_view name) {
+  const std::vector<int64_t> sizes = call.integers(name);
+  require_sizes(call, name, sizes);
+  int64_t sum = 0;
+  for (const int64_t size : sizes) {
+    if (__builtin_add_overflow(sum, size, &sum)) fail(call, "{} {} are too large", name, to_string(sizes));
   }
+  return sum;
+}
+void require_all_rows(const OpCall& call, std::string_view name, const TensorMeta& input) {
+  const int64_t total = total_rows(call, name);
+  if (total == input.shape[0]) return;
+  fail(call, "{} add up to {}; they must add up to the first size of input, {}", name, total, input.shape[0]);
+}
+
+Metas all_to_all(const OpCall& call) {
+  TensorMeta input = rows_of_input(call);
+  require_all_rows(call, "input_split_sizes", input);
   require_length(call, "output_split_sizes", call.integers("output_split_sizes").size(),
                  call.integers("input_split_sizes").size());
-  input.shape[0] = total("output_split_sizes");
+  input.shape[0] = total_rows(call, "output_split_sizes");
+  return {input};
+}
+
+// Collectives with a size for each rank, which the functional ones of PyTorch lack: rank r of the group has
+// sizes[r] rows.
+Metas all_gather_v(const OpCall& call) {
+  TensorMeta input = rows_of_input(call);
+  input.shape[0] = total_rows(call, "sizes");
+  return {input};
+}
+int64_t own_rows(const OpCall& call) {
+  const std::vector<int64_t> sizes = call.integers("sizes");
+  const int64_t rank = call.integer("rank");
+  if (rank < 0 || rank >= static_cast<int64_t>(sizes.size())) {
+    fail(call, "rank is {}, outside of the {} ranks that sizes {} is for", rank, sizes.size(),
+         to_string(sizes));
+  }
+  return sizes[static_cast<std::size_t>(rank)];
+}
+void require_own_rows(const OpCall& call, const TensorMeta& input) {
+  if (input.shape[0] == own_rows(call)) return;
+  fail(call, "input has {} rows; sizes says {} for rank {}", input.shape[0], own_rows(call),
+       call.integer("rank"));
+}
+// Only the root gets the result; the others get a tensor without rows.
+Metas gather_v(const OpCall& call) {
+  TensorMeta input = rows_of_input(call);
+  const int64_t total = total_rows(call, "sizes");
+  require_own_rows(call, input);
+  input.shape[0] = call.integer("rank") == call.integer("dst") ? total : 0;
+  return {input};
+}
+// Only the root's input is read.
+Metas scatter_v(const OpCall& call) {
+  TensorMeta input = rows_of_input(call);
+  total_rows(call, "sizes");
+  if (call.integer("rank") == call.integer("src")) require_all_rows(call, "sizes", input);
+  input.shape[0] = own_rows(call);
+  return {input};
+}
+Metas reduce_scatter_v(const OpCall& call) {
+  require_reduction(call, meta(call, "input").dtype);
+  TensorMeta input = rows_of_input(call);
+  require_all_rows(call, "sizes", input);
+  input.shape[0] = own_rows(call);
   return {input};
 }
 
@@ -116,6 +167,12 @@ void register_collectives(ShapeTable& table) {
   table.add(space + "reduce_scatter_tensor_out.default",
             [](const OpCall& call) { return into_out(call, reduce_scatter(call)); });
   table.add(space + "all_to_all_single.default", all_to_all);
+  table.add("assay::all_gather_v.default", all_gather_v);
+  table.add("assay::barrier.default", [](const OpCall&) { return Metas{}; });
+  table.add("assay::gather.default", gather_v);
+  table.add("assay::reduce.default", all_reduce);
+  table.add("assay::reduce_scatter_v.default", reduce_scatter_v);
+  table.add("assay::scatter.default", scatter_v);
 }
 
 }  // namespace assay

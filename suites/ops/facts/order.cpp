@@ -93,7 +93,9 @@ constexpr OpFacts kOrder[] = {
      {0, 4},
      kNoEdges},
     {"aten::histogram.bin_ct",
-     "self[200] bins=10 range=[-4.0,4.0] | self[3,7] bins=5 | self[40] bins=4 weight[40]~1,1 | on-edges: "
+     "self[200] bins=10 range=[-4.0,4.0] | self[3,7] bins=5 | self[40] bins=4 weight[40]~1,1 | self[600] "
+     "bins=64 "
+     "range=[-4.0,4.0] weight[600]~1,1 | on-edges: "
      "self[6]{0,0.25,0.5,0.75,1,1.5} bins=4 range=[0.0,1.0] | self[2]{1,1} bins=3 | bad: self[5] bins=0 | "
      "bad: "
      "self[5] bins=3 range=[2.0,1.0]",

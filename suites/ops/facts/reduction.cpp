@@ -9,7 +9,7 @@ constexpr OpFacts kReductions[] = {
     {"aten::mean.default", "@shapes", {0.25, 1}},
     {"aten::mean.dim", "@dims", {0.25, 1}},
     {"aten::prod.default", "self[5] | self[17] | self[2,3] | self[] | self[0,3] | self[1,1]", {1, 0.25}},
-    {"aten::prod.dim_int", "@dims", {1, 0.25}},
+    {"aten::prod.dim_int", "@dims | subnormal: self[2,3]{1e-40,1,2,3e-6,2,1} dim=1", {1, 0.25}},
     {"aten::amax.default", "@dims", {0, 4}},
     {"aten::amin.default", "@dims", {0, 4}},
     {"aten::max.default", "@shapes", {0, 4}},

@@ -11,7 +11,7 @@ constexpr char kHugeQuotients[] =
     "other[17]{1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,1e-38,"
     "1e-38,4}";
 
-constexpr Report kReports[] = {
+constexpr Report kPytorchReports[] = {
     // A vector of quotients that do not fit f32, and a tail of one that does.
     {"pytorch-cpu-fmod-huge-quotient", "aten::fmod.Tensor", kHugeQuotients, "f32"},
     {"pytorch-cpu-fmod-huge-quotient", "aten::remainder.Tensor", kHugeQuotients, "f32"},
@@ -50,13 +50,15 @@ constexpr Report kReports[] = {
      "transposed=true output_padding=[0] groups=1",
      "f16", "2048,2049,2050,2051,2052,4,3,2,1"},
     {"pytorch-cpu-subtracted-zero", "aten::sub.Tensor", "self[1]{-0} other[1]{1} alpha=0", "f32"},
+    {"pytorch-cpu-complex-division", "aten::div.Tensor", "self[1]{1.5e-323,0} other[1]{-5e-324,0}", "c128",
+     "-3,0"},
     {"pytorch-cpu-complex-infinity", "aten::sigmoid.default", "self[1]{-inf,1}", "c128", "0,0"},
 };
 
 }  // namespace
 
 void register_pytorch_cpu(OpFamilies& table) {
-  table.add([](const CaseSink& sink) { add_reports(sink, kReports); });
+  table.add([](const CaseSink& sink) { add_reports(sink, kPytorchReports); });
 }
 
 }  // namespace assay::suites

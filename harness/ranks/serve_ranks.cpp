@@ -1,0 +1,279 @@
+#include "harness/ranks/serve_ranks.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "harness/ranks/rank_job.h"
+#include "harness/worker/locate.h"
+#include "harness/worker/messages.h"
+#include "harness/worker/request_limits.h"
+
+namespace assay {
+namespace {
+
+constexpr double kStartSeconds = 120;  // PyTorch takes seconds, many ranks on few cores more
+constexpr double kLastSeconds = 3;     // beyond a collective's limit, for the answer to arrive
+
+// Open MPI's own reductions add in the dtype; those of 16-bit floats add two numbers in fp32 and round.
+const char* const kMpiContract = R"json({
+  "name": "mpi",
+  "source": "collectives over MPI, everything else by Assay's reference (fp64, one rounding)",
+  "rules": [
+    {"accumulator": "f64", "intermediate": "f64", "order": "any", "rounding": "rne", "functions": {"*": {"ulp": 2.5}}},
+    {"source": "MPI 4.0 §6.9: any order of the ranks; sums and products are made in the dtype",
+     "op": "ranks::*", "dtype": "f32", "accumulator": "f32", "intermediate": "f32", "early_overflow": true},
+    {"op": "ranks::*", "dtype": "c64", "accumulator": "f32", "intermediate": "f32", "early_overflow": true},
+    {"op": "ranks::*", "dtype": "bf16", "accumulator": "bf16", "intermediate": "bf16", "early_overflow": true},
+    {"op": "ranks::*", "dtype": "f16", "accumulator": "f16", "intermediate": "f16", "early_overflow": true}
+  ]
+})json";
+
+bool is_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::string rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const std::string file = rest.substr(0, colon) + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0) return true;
+    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  }
+  return false;
+}
+
+// A backend that is not on this machine.
+struct Missing {
+  std::string code, message;
+};
+
+class RankServer {
+ public:
+  RankServer(int replies, std::string kind) : replies_(replies), kind_(std::move(kind)) {}
+
+  Frame answer(Frame request) {
+    try {
+      const std::string type = type_of(request, kRequestOrigin);
+      if (type == "hello") return hello(request);
+      if (type == "run") return encode(run(decode_run_request(std::move(request), kRequestOrigin)));
+      throw Error(ErrorCode::invalid_argument, "the backend " + kind_ + " does not answer '" + type + "'");
+    } catch (const Missing& missing) {
+      return encode(WireError{missing.code, missing.code, missing.message});
+    } catch (const Error& error) {
+      return encode(WireError{"internal", "", error.what()});
+    }
+  }
+
+ private:
+  Frame hello(const Frame& frame) {
+    hello_ = decode_hello_request(frame, kRequestOrigin);
+    job_.end();
+    timeout_s_ = 10;
+    for (const auto& [key, value] : hello_.options) {
+      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), timeout_s_);
+      if (key == "hostfile" && kind_ == "mpi") continue;
+      if (key != "collective_timeout" || parsed.ec != std::errc() || !(timeout_s_ > 0)) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("no option {}={}; there are: collective_timeout=SECONDS{}", key, value,
+                                kind_ == "mpi" ? ", hostfile=FILE" : ""));
+      }
+    }
+    BackendInfo info;
+    info.name = kind_ == "mpi" ? "mpi" : "torch:gloo";
+    info.deterministic = false;  // orders may depend on arrival
+    if (kind_ == "mpi") {
+      if (!is_program("mpirun")) {
+        throw Missing{"mpi_missing", "there is no mpirun in PATH: install Open MPI (openmpi-bin)"};
+      }
+      mpi_rank_ = find_mpi_rank();
+      info.contract = kMpiContract;
+    }
+    // One rank says what there is, or what is missing.
+    start(1);
+    info.version = job_.version();
+    info.device = kind_ == "mpi" ? "processes over " + info.version : "PyTorch processes over gloo";
+    job_.end();
+    return encode(info);
+  }
+
+  static std::string find_mpi_rank() {
+    try {
+      return find_program("assay-mpi-rank");
+    } catch (const Error&) {
+      throw Missing{"mpi_missing",
+                    "Assay was built without MPI: install libopenmpi-dev and openmpi-bin and build again"};
+    }
+  }
+
+  JobCommand command(int ranks, int port, const std::string& token) const {
+    JobCommand job;
+    const std::string port_text = std::to_string(port);
+    if (kind_ == "gloo") {
+      const char* python = std::getenv("ASSAY_PYTHON");
+      for (int r = 0; r < ranks; ++r) {
+        job.argvs.push_back({python != nullptr && *python != 0 ? python : "python3",
+                             find_data("harness/worker/torch_rank.py"), job.address, port_text, token,
+                             std::to_string(r), std::to_string(ranks), fmt::format("{}", timeout_s_)});
+      }
+      return job;
+    }
+    std::vector<std::string> argv{"mpirun", "-n", std::to_string(ranks), "--mca", "mpi_yield_when_idle", "1"};
+    std::string host = job.address;
+    if (const auto file = hello_.options.find("hostfile"); file != hello_.options.end()) {
+      argv.insert(argv.end(), {"--hostfile", file->second});
+      char name[256] = {};
+      ::gethostname(name, sizeof name - 1);
+      host = name;
+      job.address = "0.0.0.0";
+    } else if (static_cast<unsigned>(ranks) > std::thread::hardware_concurrency()) {
+      argv.emplace_back("--oversubscribe");
+    }
+    if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
+    argv.insert(argv.end(), {mpi_rank_, host, port_text, token});
+    job.argvs.push_back(std::move(argv));
+    return job;
+  }
+
+  void start(int ranks) {
+    const auto make = [&](int port, const std::string& token) { return command(ranks, port, token); };
+    try {
+      job_.start(ranks, make, kStartSeconds);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) throw Missing{"pytorch_missing", error.what()};
+      throw;
+    }
+  }
+
+  std::vector<RankTask> tasks_of(const RunRequest& request) const {
+    std::vector<RankTask> tasks;
+    std::size_t next = 0;
+    const RankPrograms& programs = *request.ranks;
+    for (int r = 0; r < programs.groups.world_size; ++r) {
+      RankTask task;
+      task.case_id = request.case_id;
+      task.rank = r;
+      task.program = programs.graphs[static_cast<std::size_t>(r)];
+      task.groups = programs.groups;
+      task.timeout_s = timeout_s_;
+      for (const RankFault& fault : programs.faults) {
+        if (fault.rank == r) task.fault = fault;
+      }
+      for (const GraphInput& input : task.program->inputs) {
+        if (input.value < 0) continue;
+        if (next == request.inputs.size()) throw Error(ErrorCode::malformed_file, "too few inputs");
+        task.inputs.push_back(request.inputs[next++]);
+      }
+      tasks.push_back(std::move(task));
+    }
+    return tasks;
+  }
+
+  RunResult run(const RunRequest& request) {
+    RunResult result;
+    if (!request.ranks) {
+      result.failure = Status::skip_eligibility;
+      result.reason = "not_implemented";
+      result.detail = "the backend " + kind_ + " runs distributed cases only";
+      return result;
+    }
+    const int ranks = request.ranks->groups.world_size;
+    write_frame(replies_, encode_progress("prepare", -1));
+    if (!job_.running() || job_.ranks() != ranks) start(ranks);
+    write_frame(replies_, encode_progress("free", -1));
+    const std::vector<RankOutcome> outcomes = job_.run(tasks_of(request), timeout_s_ + kLastSeconds);
+    std::vector<std::string> errors = errors_of(outcomes);
+    bool failed = false;
+    for (const std::string& error : errors) failed = failed || !error.empty();
+    if (failed) {
+      // What the ranks had begun is still under way somewhere.
+      job_.end();
+      // Ours end together. PyTorch's are told nothing by the others: what a rank did is what it did.
+      if (kind_ == "mpi") spread_errors(errors);
+      result.failure = request.negative ? Status::rejected_bad_input : Status::crash;
+      result.reason = request.negative ? "refused" : "device_trap";
+      for (const std::string& error : errors) result.detail = result.detail.empty() ? error : result.detail;
+      result.rank_errors = std::move(errors);
+      return result;
+    }
+    for (const RankOutcome& outcome : outcomes) {
+      result.outputs.insert(result.outputs.end(), outcome.answer.outputs.begin(),
+                            outcome.answer.outputs.end());
+    }
+    result.traffic = traffic_of(request, outcomes);
+    return result;
+  }
+
+  std::vector<std::string> errors_of(const std::vector<RankOutcome>& outcomes) const {
+    std::vector<std::string> errors(outcomes.size());
+    std::string cause;
+    for (std::size_t r = 0; r < outcomes.size(); ++r) {
+      const RankOutcome& outcome = outcomes[r];
+      const std::string place = outcome.at_node.empty() ? "" : fmt::format(" at node '{}'", outcome.at_node);
+      if (outcome.gone_order == 1) {
+        cause = fmt::format("rank {} died{}", r, place);
+      } else if (!outcome.answered && !outcome.gone && cause.empty()) {
+        cause = fmt::format("rank {} stopped{}: no answer within {} s", r, place, timeout_s_ + kLastSeconds);
+      }
+    }
+    for (std::size_t r = 0; r < outcomes.size(); ++r) {
+      const RankOutcome& outcome = outcomes[r];
+      if (outcome.answered) {
+        errors[r] = outcome.answer.error;
+        if (!errors[r].empty() && !cause.empty()) errors[r] += "; " + cause;
+      } else if (outcome.gone_order > 1) {
+        errors[r] = fmt::format("rank {}: ended by the launcher, since {}", r, cause);
+      } else {
+        errors[r] = fmt::format("rank {}: {}", r, cause);
+      }
+    }
+    return errors;
+  }
+
+  std::optional<Traffic> traffic_of(const RunRequest& request,
+                                    const std::vector<RankOutcome>& outcomes) const {
+    Traffic traffic;
+    traffic.algorithm = kind_;
+    for (const RankOutcome& outcome : outcomes) {
+      if (!outcome.answer.sent || !outcome.answer.received) return std::nullopt;
+      traffic.sent.push_back(*outcome.answer.sent);
+      traffic.received.push_back(*outcome.answer.received);
+    }
+    const JoinedGraph joined = join(*request.ranks, request.case_id);
+    if (!joined.fits()) return std::nullopt;
+    traffic.formula = formula_bytes(joined);
+    return traffic;
+  }
+
+  int replies_;
+  std::string kind_, mpi_rank_;
+  HelloRequest hello_;
+  double timeout_s_ = 10;
+  RankJob job_;
+};
+
+}  // namespace
+
+int serve_ranks(int requests, int replies, const std::string& kind) {
+  try {
+    RankServer server(replies, kind);
+    Frame request;
+    while (read_frame(requests, kRequestLimits, kRequestOrigin, request)) {
+      write_frame(replies, server.answer(std::move(request)));
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "assay-worker: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,203 @@
+"""One rank's program over torch.distributed with the backend gloo.
+
+Functional collectives go through torch.ops._c10d_functional as exported graphs
+have them; what PyTorch has no functional form of, through torch.distributed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from .errors import InvalidRequest, Unsupported
+from .frames import Frame
+from .graph import Graph, Node, Ref, read_graph
+from .operators import Call
+from .tensors import to_raw, upload
+
+_FUNCTIONAL = "_c10d_functional::"
+_REDUCTIONS = {
+    "sum": dist.ReduceOp.SUM,
+    "avg": dist.ReduceOp.AVG,
+    "product": dist.ReduceOp.PRODUCT,
+    "min": dist.ReduceOp.MIN,
+    "max": dist.ReduceOp.MAX,
+    "band": dist.ReduceOp.BAND,
+    "bor": dist.ReduceOp.BOR,
+    "bxor": dist.ReduceOp.BXOR,
+}
+
+
+def output_names(text: str) -> list[str | None]:
+    outputs = json.loads(text)["graph_module"]["graph"]["outputs"]
+    return [union["as_tensor"]["name"] if "as_tensor" in union else None for union in outputs]
+
+
+class Rank:
+    def __init__(self, rank: int, world_size: int, token: str, timeout: float, send: Callable[[Frame], None]):
+        self.rank = rank
+        self.world_size = world_size
+        self.send = send
+        torch.set_num_threads(1)  # ranks are more than cores
+        # The ranks find one another through a file of their own, which gloo removes.
+        path = Path(tempfile.gettempdir()) / f"assay-ranks-{token}"
+        dist.init_process_group(
+            "gloo",
+            init_method=path.as_uri(),
+            rank=rank,
+            world_size=world_size,
+            timeout=timedelta(seconds=timeout),
+        )
+        self.groups: dict[tuple[int, ...], Any] = {tuple(range(world_size)): dist.group.WORLD}
+
+    def answer(self, frame: Frame) -> Frame:
+        error, outputs = "", []
+        try:
+            outputs = self._run(frame)
+        except Exception as problem:  # whatever PyTorch throws is this rank's answer
+            error = f"rank {self.rank}: {type(problem).__name__}: {problem}"
+        header = {
+            "type": "answer",
+            "error": error,
+            "refused": False,
+            "outputs": [output is not None for output in outputs],
+            "sent": None,
+            "received": None,
+        }
+        return Frame(header, [to_raw(output) for output in outputs if output is not None])
+
+    def _run(self, frame: Frame) -> list[torch.Tensor | None]:
+        ranks = frame.header["ranks"]
+        text = ranks["programs"][0]
+        graph = read_graph(text)
+        groups = {"world": self.groups[tuple(range(self.world_size))]}
+        # Every rank makes all groups, in the same order.
+        for name, members in sorted(ranks["groups"].items()):
+            key = tuple(members)
+            if key not in self.groups:
+                self.groups[key] = dist.new_group(list(members), sort_ranks=False)
+            groups[name] = self.groups[key]
+        fault = ranks["faults"][0] if ranks["faults"] else None
+        program = Program(graph, groups, self.send)
+        for value, raw in zip(graph.inputs, frame.tensors, strict=True):
+            program.values[value.name] = upload(raw, torch.device("cpu"))
+        for index, node in enumerate(graph.nodes):
+            if fault is not None and fault["node"] == index:
+                self._suffer(fault)
+            program.run(node)
+        return [None if name is None else program.value(name) for name in output_names(text)]
+
+    @staticmethod
+    def _suffer(fault: dict[str, Any]) -> None:
+        if not fault["stands_still"]:
+            os._exit(9)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+class Program:
+    def __init__(self, graph: Graph, groups: dict[str, Any], send: Callable[[Frame], None]):
+        self.graph = graph
+        self.groups = groups
+        self.send = send
+        self.values: dict[str, torch.Tensor] = {}
+        self.works: dict[str, Any] = {}  # messages under way, by the value that stands for them
+
+    def value(self, name: str) -> torch.Tensor:
+        if name in self.works:
+            self.works.pop(name).wait()
+        return self.values[name]
+
+    def run(self, node: Node) -> None:
+        given = {name: self._given(value) for name, value in node.arguments}
+        if node.op == f"{_FUNCTIONAL}wait_tensor.default":
+            result = torch.ops._c10d_functional.wait_tensor.default(given["tensor"])
+        elif node.op.startswith((_FUNCTIONAL, "assay::")):
+            self.send(Frame({"type": "progress", "node": node.name}, []))
+            result = self._collective(node, given)
+        else:
+            call = Call(node, torch.device("cpu"))
+            result = call.run(*call.bind(self.value))
+        results = result if isinstance(result, (list, tuple)) else [result]
+        for output, value in zip(node.outputs, results):
+            if output is not None:
+                self.values[output.name] = value
+
+    def _given(self, value: Any) -> Any:
+        if isinstance(value, Ref):
+            return self.value(value.name)
+        return value
+
+    def _collective(self, node: Node, given: dict[str, Any]) -> torch.Tensor | None:
+        name = node.op.partition("::")[2].removesuffix(".default")
+        wanted = given.pop("group_name")
+        if wanted not in self.groups:
+            raise InvalidRequest(f"{node.op}: unknown group '{wanted}'; there are: {', '.join(self.groups)}")
+        group = self.groups[wanted]
+        if node.op.startswith(_FUNCTIONAL) and name not in ("isend", "irecv"):
+            function = getattr(torch.ops._c10d_functional, name).default
+            group_name = group.group_name if hasattr(group, "group_name") else str(wanted)
+            return function(**given, group_name=group_name)
+        method = getattr(self, f"_{name}", None)
+        if method is None:
+            raise Unsupported("operator", f"torch.distributed has no {node.op}")
+        if name in ("isend", "irecv"):
+            return method(group, node, **given)
+        return method(group, **given)
+
+    @staticmethod
+    def _global(group: Any, position: int) -> int:
+        return dist.get_global_rank(group, position)
+
+    def _isend(self, group: Any, node: Node, tensor: torch.Tensor, dst: int, tag: int) -> torch.Tensor:
+        self.works[node.outputs[0].name] = dist.isend(tensor.contiguous(), self._global(group, dst), group, tag)
+        return tensor
+
+    def _irecv(self, group: Any, node: Node, tensor: torch.Tensor, src: int, tag: int) -> torch.Tensor:
+        buffer = torch.empty_like(tensor)
+        self.works[node.outputs[0].name] = dist.irecv(buffer, self._global(group, src), group, tag)
+        return buffer
+
+    def _barrier(self, group: Any) -> None:
+        dist.barrier(group)
+
+    def _reduce(self, group: Any, input: torch.Tensor, reduce_op: str, dst: int) -> torch.Tensor:
+        result = input.clone()
+        dist.reduce(result, self._global(group, dst), _REDUCTIONS[reduce_op], group)
+        # Elsewhere the buffer is gloo's workspace; the operator leaves the input as it is.
+        return result if dist.get_rank(group) == dst else input.clone()
+
+    def _all_gather_v(self, group: Any, input: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+        parts = [input.new_empty((size, *input.shape[1:])) for size in sizes]
+        dist.all_gather(parts, input.contiguous(), group)
+        return torch.cat(parts)
+
+    def _gather(self, group: Any, input: torch.Tensor, dst: int, sizes: list[int], rank: int) -> torch.Tensor:
+        if dist.get_rank(group) != dst:
+            dist.gather(input.contiguous(), None, self._global(group, dst), group)
+            return input.new_empty((0, *input.shape[1:]))
+        parts = [input.new_empty((size, *input.shape[1:])) for size in sizes]
+        dist.gather(input.contiguous(), parts, self._global(group, dst), group)
+        return torch.cat(parts)
+
+    def _scatter(self, group: Any, input: torch.Tensor, src: int, sizes: list[int], rank: int) -> torch.Tensor:
+        result = input.new_empty((sizes[rank], *input.shape[1:]))
+        parts = [part.contiguous() for part in input.split(sizes)] if dist.get_rank(group) == src else None
+        dist.scatter(result, parts, self._global(group, src), group)
+        return result
+
+    def _reduce_scatter_v(
+        self, group: Any, input: torch.Tensor, reduce_op: str, sizes: list[int], rank: int
+    ) -> torch.Tensor:
+        result = input.new_empty((sizes[rank], *input.shape[1:]))
+        parts = [part.contiguous() for part in input.split(sizes)]
+        dist.reduce_scatter(result, parts, _REDUCTIONS[reduce_op], group)
+        return result
