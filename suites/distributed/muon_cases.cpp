@@ -21,11 +21,10 @@ std::vector<TensorSet> layouts(int n) {
   const auto alike = [](int count) {
     return std::vector<Shape>(static_cast<std::size_t>(count), Shape{8, 6});
   };
-  std::vector<TensorSet> all{{"none", {}, {}},
-                          {"one", {{6, 10}}, {}},
-                          // Rows that do not divide, fewer rows than ranks, tall and wide ones.
-                          {"uneven", {{7, 5}, {3, 8}, {2, 2}, {9, 4}}, {}},
-                          {"no-gradient", {{8, 6}, {5, 5}, {8, 6}}, {true, false, true}}};
+  std::vector<TensorSet> all{{"one", {{6, 10}}, {}},
+                             // Rows that do not divide, fewer rows than ranks, tall and wide ones.
+                             {"uneven", {{7, 5}, {3, 8}, {2, 2}, {9, 4}}, {}},
+                             {"no-gradient", {{8, 6}, {5, 5}, {8, 6}}, {true, false, true}}};
   if (n <= 8) {
     all.push_back({"as-many-as-ranks", alike(n), {}});
     all.push_back({"one-more", alike(n + 1), {}});
@@ -44,7 +43,6 @@ void make_muon(int n, const CaseSink& sink) {
       {MuonScheme::all_to_all, MuonOwnership::padded}};
   for (const TensorSet& layout : layouts(n)) {
     for (const auto& [scheme, ownership] : kinds) {
-      if (layout.matrices.empty() && scheme != MuonScheme::all_to_all) continue;  // a program without nodes
       ShardedMuon muon;
       muon.ranks = n;
       muon.matrices = layout.matrices;
