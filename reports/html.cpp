@@ -18,6 +18,7 @@ extern const char assay_asset_matrix_js_begin[], assay_asset_matrix_js_end[];
 extern const char assay_asset_time_js_begin[], assay_asset_time_js_end[];
 extern const char assay_asset_page_js_begin[], assay_asset_page_js_end[];
 extern const char assay_asset_compare_js_begin[], assay_asset_compare_js_end[];
+extern const char assay_asset_profile_js_begin[], assay_asset_profile_js_end[];
 extern const char assay_asset_chart_js_begin[], assay_asset_chart_js_end[];
 }
 
@@ -99,6 +100,15 @@ std::string html(const std::vector<RunFolder>& runs) {
                     asset(assay_asset_time_js_begin, assay_asset_time_js_end),
                     asset(assay_asset_page_js_begin, assay_asset_page_js_end)},
                    data + "]}", true);
+}
+
+std::string profile_html(const std::string& title, const std::string& backend,
+                         const std::string& profile_json) {
+  std::string head = dump({{"title", title}, {"backend", backend}});
+  head.back() = ',';
+  return html_page("Assay profile · " + title,
+                   {asset(assay_asset_profile_js_begin, assay_asset_profile_js_end)},
+                   head + "\"profile\":" + profile_json + "}", true);
 }
 
 std::string comparison_html(const Comparison& comparison) {

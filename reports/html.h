@@ -11,6 +11,10 @@ namespace assay::reports {
 
 std::string html(const std::vector<RunFolder>& runs);
 
+// The page of a profile (docs/profile.md): `profile_json` is what profile.json holds.
+std::string profile_html(const std::string& title, const std::string& backend,
+                         const std::string& profile_json);
+
 // A page of the house's style around scripts and their data (reports/html/; library.js and table.js always
 // come first). The data is JSON text and is
 // escaped so that no text in it can end the element that holds it; scripts write it as text, never as HTML.

@@ -48,6 +48,10 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"fuse", [](DeviceOptions& o, const Setting& s) { o.compile.fuse = flag(s); }},
       {"cache_mib",
        [](DeviceOptions& o, const Setting& s) { o.cache_bytes = number(s, uint64_t{1} << 24) << 20; }},
+      {"profile_events",
+       [](DeviceOptions& o, const Setting& s) {
+         o.profile_events = static_cast<int64_t>(number(s, 100'000'000));
+       }},
       {"auto_cast",
        [](DeviceOptions& o, const Setting& s) {
          if (s.value == "none") {

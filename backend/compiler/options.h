@@ -33,6 +33,7 @@ struct DeviceOptions {
   CompileOptions compile;
   SimulatorOptions simulator;
   uint64_t cache_bytes = uint64_t{1} << 30;  // largest size of the compile cache on disk; 0 keeps nothing
+  int64_t profile_events = 400'000;          // of a trace; launches beyond are shown as one slice each
 };
 
 // `target` is "" (trn2) or what parse_target takes. Throws Error{invalid_argument} that names the option and

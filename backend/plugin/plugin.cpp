@@ -20,6 +20,7 @@ struct assay_device {
   const assay_node_api* api;
   int core_number = 0;  // the logical core of the world that this device is: in order of creation
   std::string message;  // of the last `supports`
+  std::string profile;  // of the last `profile`
   // Reused by every execution: the steady state allocates nothing.
   std::vector<assay::backend::HbmBinding> inputs, outputs;
 };
@@ -190,7 +191,7 @@ assay_error* copy_to_device(assay_copy_args* args) {
     assay_buffer& buffer = copied(args, "copy_to_device");
     if (args->size != 0) std::memcpy(buffer.block.data(), args->host, args->size);
     args->device->device.counters().bytes_to_device += args->size;
-    args->device->device.count_copy(args->size);
+    args->device->device.count_copy(true, args->size);
   });
 }
 
@@ -199,7 +200,7 @@ assay_error* copy_to_host(assay_copy_args* args) {
     assay_buffer& buffer = copied(args, "copy_to_host");
     if (args->size != 0) std::memcpy(args->host, buffer.block.data(), args->size);
     args->device->device.counters().bytes_to_host += args->size;
-    args->device->device.count_copy(args->size);
+    args->device->device.count_copy(false, args->size);
   });
 }
 
@@ -371,6 +372,21 @@ assay_error* counters(assay_counters* args) {
   });
 }
 
+assay_error* profile(assay_profile_args* args) {
+  return guarded([&] {
+    require(args, &assay_profile_args::events_json_size, "profile");
+    assay_device& device = checked(args->device);
+    device.profile.clear();
+    if (args->enable != 0) {
+      device.device.start_profile();
+    } else {
+      device.profile = device.device.finish_profile();
+    }
+    args->events_json = device.profile.c_str();
+    args->events_json_size = device.profile.size();
+  });
+}
+
 }  // namespace
 
 extern "C" ASSAY_EXPORT const assay_api* assay_get_api(void) {
@@ -395,6 +411,7 @@ extern "C" ASSAY_EXPORT const assay_api* assay_get_api(void) {
     a.execute = execute;
     a.executable_destroy = executable_destroy;
     a.counters = counters;
+    a.profile = profile;
     a.collective = collective;
     return a;
   }();

@@ -67,13 +67,24 @@ void Device::count_execution(double device_seconds, uint64_t cycles) {
   counters_.cycles += cycles;
 }
 
-void Device::count_copy(uint64_t bytes) {
-  counters_.device_seconds +=
+void Device::count_copy(bool to_device, uint64_t bytes) {
+  const double seconds =
       core_.host_copy_us * 1e-6 + static_cast<double>(bytes) / core_.host_copy_bytes_per_ns * 1e-9;
+  counters_.device_seconds += seconds;
+  if (recorder_) recorder_->copy(to_device, bytes, seconds);
 }
 
-void Device::count_collective(std::string_view /*name*/, uint64_t /*bytes*/, double begin_s, double seconds) {
+void Device::count_collective(std::string_view name, uint64_t bytes, double begin_s, double seconds) {
   counters_.device_seconds = std::max(counters_.device_seconds, begin_s) + seconds;
+  if (recorder_) recorder_->collective(name, bytes, seconds);
+}
+
+void Device::start_profile() { recorder_ = std::make_unique<Recorder>(core_, options_.profile_events); }
+
+std::string Device::finish_profile() {
+  if (recorder_ == nullptr) return "[]";
+  const std::unique_ptr<Recorder> done = std::move(recorder_);
+  return done->finish();
 }
 
 // A Program that was kept for an equal node; nullopt if there is none that can be used.
@@ -175,6 +186,10 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
   ++counters_.nodes_executed;
   // A Program without instructions (an empty tensor, a reinterpretation) launches nothing.
   if (!program.instructions.empty()) count_execution(entry->device_seconds, entry->device_cycles);
+  if (recorder_) {
+    const std::string name(node.name()), source(node.source());
+    recorder_->launch(program, {{&name, 1}, {&source, 1}}, memory_->in_use());
+  }
 }
 
 }  // namespace assay::backend

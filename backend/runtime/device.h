@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/plugin.hpp"
+#include "backend/profile/recorder.h"
 #include "backend/runtime/disk_cache.h"
 #include "backend/runtime/executable.h"
 #include "backend/runtime/memory.h"
@@ -64,9 +65,14 @@ class Device {
 
   // Simulated time: one launch of a Program that takes so long on the device; a copy between host and device.
   void count_execution(double device_seconds, uint64_t cycles);
-  void count_copy(uint64_t bytes);
+  void count_copy(bool to_device, uint64_t bytes);
   // A collective that begins at `begin_s` of device time, when the last rank has come, and takes `seconds`.
   void count_collective(std::string_view name, uint64_t bytes, double begin_s, double seconds);
+
+  // Records what is executed from now on, or gives the trace of what was (profile/recorder.h). A recording
+  // that was not asked for is an empty array.
+  void start_profile();
+  std::string finish_profile();
 
  private:
   CacheEntry& compile(const plugin::NodeView& node, std::string_view key);
@@ -82,6 +88,7 @@ class Device {
   ProgramCache cache_;
   GraphCache graphs_;
   DeviceCounters counters_;
+  std::unique_ptr<Recorder> recorder_;
 };
 
 }  // namespace assay::backend

@@ -59,6 +59,7 @@ void Device::execute(Executable& executable, std::span<const HbmBinding> inputs,
   }
   counters_.nodes_executed += static_cast<uint64_t>(executable.graph.statistics.nodes);
   if (!program.instructions.empty()) count_execution(executable.device_seconds, executable.device_cycles);
+  if (recorder_) recorder_->launch(program, {program.nodes, executable.graph.sources}, memory_->in_use());
 }
 
 }  // namespace assay::backend

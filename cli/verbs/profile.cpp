@@ -1,27 +1,93 @@
 // assay profile: where the device's time goes.
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 
+#include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
 #include "core/error.h"
+#include "core/graph/json.h"
+#include "harness/profile/profile.h"
+#include "harness/worker/locate.h"
+#include "harness/worker/worker_client.h"
+#include "reports/html.h"
+#include "sweeps/sources.h"
 
 namespace assay::cli {
+namespace {
+
+struct ProfileFlags {
+  std::string model, trace, inputs;
+};
+
+RunRequest request_for(const RunOptions& options, const Case& c) {
+  RunRequest request;
+  request.case_id = c.id;
+  request.mode = std::string(options.modes.front());
+  request.graph_json = graph_to_json(*c.graph);
+  request.inputs = materialise_inputs(c, options.seed);
+  request.seed = options.seed;
+  request.fallback = options.fallback;
+  request.fullgraph = options.fullgraph;
+  for (const GraphInput& input : c.graph->inputs) {
+    if (input.value >= 0)
+      request.input_names.push_back(c.graph->values.at(static_cast<std::size_t>(input.value)).name);
+  }
+  return request;
+}
+
+int profile(const RunFlags& run_flags, const ProfileFlags& flags) {
+  const RunOptions options = checked(run_flags, "profile", {flags.model});
+  if (options.modes.size() != 1) {
+    throw Error(ErrorCode::invalid_argument,
+                "profile takes one mode, --mode eager or --mode compile: a trace is of one execution");
+  }
+  require_input(flags.model, "a .pt2 file");
+  const Case c = sweeps::read_model_file(
+      flags.model, flags.inputs.empty() ? std::nullopt : std::optional<std::string>(flags.inputs));
+  HelloRequest hello;
+  const BackendSpec spec = parse_backend(options.backend);
+  hello.target = spec.target;
+  hello.options = options.options;
+  hello.seed = options.seed;
+  hello.cache_dir = cache_dir(options);
+  ExchangeLimits limits;
+  limits.run_s = options.timeout_s;
+  limits.compile_s = options.compile_timeout_s;
+  limits.resident_bytes = options.memory_mib << 20;
+  WorkerClient worker(spec, hello, limits);
+  Profile result;
+  try {
+    const LoadReply loaded = worker.load(request_for(options, c));
+    result = compose_profile(worker.profile(loaded.session), *c.graph, options.backend);
+  } catch (const BackendMissing& missing) {
+    throw Error(ErrorCode::invalid_argument, missing.message);
+  }
+  worker.stop();
+  std::filesystem::create_directories(options.out);
+  const std::string json = profile_json(result), page = options.out + "/report.html";
+  write_file(flags.trace, result.trace);
+  write_file(options.out + "/profile.json", json);
+  write_file(page, reports::profile_html(c.id, options.backend + ", " + request_for(options, c).mode, json));
+  std::printf("%s\ntrace: %s (chrome://tracing, https://ui.perfetto.dev)\nreport: %s\n",
+              profile_text(result).c_str(), flags.trace.c_str(), page.c_str());
+  return kOk;
+}
+
+}  // namespace
 
 void register_profile(VerbTable& table) {
-  table.add({"profile", "trace of one model on the device's clock (not in this version)",
+  table.add({"profile", "trace of one model on the device's clock, and what limits it",
              [](CLI::App& command) -> std::function<int()> {
-               auto flags = add_run_flags(command);
-               auto model = std::make_shared<std::string>();
-               auto trace = std::make_shared<std::string>();
-               command.add_option("MODEL", *model, ".pt2 file")->required();
-               command.add_option("--trace", *trace, "JSON file for the trace")->required();
-               return [flags, model, trace]() -> int {
-                 throw Error(ErrorCode::unsupported,
-                             "profile " + *model +
-                                 ": not in this version: a profile needs the simulated device's clock. Wall "
-                                 "times are in the records of `assay check` and `assay bench models`");
-               };
+               auto run_flags = add_run_flags(command);
+               auto flags = std::make_shared<ProfileFlags>();
+               command.add_option("MODEL", flags->model, ".pt2 file or catalogue model")->required();
+               command.add_option("--trace", flags->trace, "JSON file for the trace (Chrome, Perfetto)")
+                   ->required();
+               command.add_option("--inputs", flags->inputs, "safetensors keyed by the graph's input names");
+               return [run_flags, flags] { return profile(*run_flags, *flags); };
              }});
 }
 

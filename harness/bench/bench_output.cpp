@@ -4,17 +4,9 @@
 
 #include "harness/bench/bench.h"
 #include "harness/bench/benchmark_json.h"
+#include "harness/record/duration.h"
 
 namespace assay {
-namespace {
-
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
-}
-
-}  // namespace
 
 std::string bench_text(const BenchResult& result) {
   std::size_t width = 8;

@@ -284,8 +284,9 @@ BufferPtr DeviceRun::on_device(ValueId id) {
     s.device = device_.upload(s.host, rank(id));
     watch.stop();
     if (!s.fallback_op.empty()) {
-      ledger_.fallback_cost(s.fallback_op, s.fallback_reason, static_cast<int64_t>(s.host.bytes()),
-                            watch.seconds());
+      const auto bytes = static_cast<int64_t>(s.host.bytes());
+      ledger_.fallback_cost(s.fallback_op, s.fallback_reason, bytes, watch.seconds());
+      note_host(value(id).name, s.fallback_op, s.fallback_reason, watch.seconds(), bytes);
     }
   }
   return s.device;
@@ -427,6 +428,7 @@ void DeviceRun::run_on_host(int i, const Node& node, const NodeSupport& support)
   ledger_.fallback_node(node.op, support.reason, planned.dynamic ? cost_of(node) : planned.cost,
                         !planned.metadata);
   ledger_.fallback_cost(node.op, support.reason, bytes, watch.seconds());
+  note_host(node.name, node.op, support.reason, watch.seconds(), bytes);
 }
 
 void DeviceRun::release_after(int i) {
@@ -472,6 +474,26 @@ DeviceRun::Pass DeviceRun::pass(bool first) {
   stopwatch_.stop();
   current_ = -1;
   return {stopwatch_.seconds(), aside_s_, ledger_};
+}
+
+void DeviceRun::note_host(const std::string& name, const std::string& op, const std::string& reason,
+                          double seconds, int64_t bytes) {
+  if (host_spans_ == nullptr) return;
+  host_spans_->push_back({name, op, reason, simulated_seconds() - watched_from_s_, seconds, bytes});
+}
+
+std::vector<HostSpan> DeviceRun::watched_pass() {
+  std::vector<HostSpan> spans;
+  watched_from_s_ = simulated_seconds();
+  host_spans_ = &spans;
+  try {
+    pass(false);
+  } catch (...) {
+    host_spans_ = nullptr;
+    throw;
+  }
+  host_spans_ = nullptr;
+  return spans;
 }
 
 std::vector<Tensor> DeviceRun::read_outputs() {

@@ -55,6 +55,8 @@ class DeviceRun {
     Ledger ledger;
   };
   Pass pass(bool first);
+  // A pass that notes what the host does in it.
+  std::vector<HostSpan> watched_pass();
   Phases phases() const { return result_.phases; }
   Compiles compiles() const { return result_.compiles; }
 
@@ -133,6 +135,11 @@ class DeviceRun {
   std::vector<Tensor> read_outputs();
   void fail(Status status, const std::string& reason, const std::string& detail);
 
+  void note_host(const std::string& name, const std::string& op, const std::string& reason, double seconds,
+                 int64_t bytes);
+
+  std::vector<HostSpan>* host_spans_ = nullptr;  // of a watched pass
+  double watched_from_s_ = 0;
   double paused_at_s_ = 0, aside_s_ = 0;  // simulated, of the pass that runs
   std::vector<int> last_use_;             // by value; the node count for values that stay
   std::vector<Shape> declared_shapes_;    // by value, -1 where it depends on data

@@ -1,11 +1,12 @@
 #include "harness/worker/messages.h"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "harness/worker/json_fields.h"
-
 #include "harness/worker/rank_messages.h"
+
 namespace assay {
 namespace {
 
@@ -239,10 +240,10 @@ RunRequest decode_run_request(Frame frame, const std::string& origin) {
   request.negative = fields.boolean("negative");
   request.seed = fields.unsigned_integer("seed");
   request.mutant = fields.text_or("mutant", "");
-  TensorQueue tensors(std::move(frame.tensors), origin + ": run");
   if (!fields.absent("ranks")) {
     request.ranks = std::make_shared<const RankPrograms>(rank_programs_from(fields.object("ranks")));
   }
+  TensorQueue tensors(std::move(frame.tensors), origin + ": run");
   request.inputs = tensors.take(request.input_names.size());
   request.chain = tensors.take(request.chain_names.size());
   tensors.finish();
@@ -360,9 +361,9 @@ RunResult decode_run_result(Frame frame, const std::string& origin) {
     result.device = DeviceCounters{device.integer("cycles"), device.integer("instructions"),
                                    device.integer("peak_bytes"), device.real("seconds")};
   }
-  return result;
   if (!fields.absent("rank_errors")) result.rank_errors = fields.texts("rank_errors");
   if (!fields.absent("traffic")) result.traffic = traffic_from(fields.object("traffic"));
+  return result;
 }
 
 // --- supports, measure
@@ -438,12 +439,45 @@ MeasureReply decode_measure(const Frame& frame, const std::string& origin) {
           fields.integer("fallbacks")};
 }
 
+Frame encode_profile(int64_t session) { return frame_of("profile", {{"session", session}}); }
+
+Frame encode(const ProfileReply& reply) {
+  Json host = Json::array();
+  for (const HostSpan& span : reply.host) {
+    host.push_back({{"name", span.name},
+                    {"op", span.op},
+                    {"reason", span.reason},
+                    {"at", span.at_s},
+                    {"seconds", span.seconds},
+                    {"bytes", span.bytes}});
+  }
+  Tensor events(DType::u8, {static_cast<int64_t>(reply.events.size())});
+  if (!reply.events.empty()) std::memcpy(events.mutable_data(), reply.events.data(), reply.events.size());
+  return frame_of("profiled", {{"host", std::move(host)}}, {std::move(events)});
+}
+
+ProfileReply decode_profile(const Frame& frame, const std::string& origin) {
+  const Json json = header_of(frame, origin);
+  const Fields fields(json, origin + ": profiled");
+  ProfileReply reply;
+  for (const Json& entry : fields.array("host")) {
+    const Fields span(entry, fields.place() + ": host");
+    reply.host.push_back({span.text("name"), span.text("op"), known_reason(span, "reason"), span.real("at"),
+                          span.real("seconds"), span.integer("bytes")});
+  }
+  if (frame.tensors.size() != 1 || frame.tensors[0].dtype() != DType::u8) {
+    throw Error(ErrorCode::malformed_file, fields.place() + ": expected the events as one tensor of bytes");
+  }
+  reply.events.assign(reinterpret_cast<const char*>(frame.tensors[0].data()), frame.tensors[0].bytes());
+  return reply;
+}
+
 Frame encode_unload(int64_t session) { return frame_of("unload", {{"session", session}}); }
 Frame encode_unloaded() { return frame_of("unloaded", Json::object()); }
 
-int64_t decode_unload_request(const Frame& frame, const std::string& origin) {
+int64_t decode_session_request(const Frame& frame, const std::string& origin) {
   const Json json = header_of(frame, origin);
-  return Fields(json, origin + ": unload").integer("session");
+  return Fields(json, origin + ": session").integer("session");
 }
 
 }  // namespace assay

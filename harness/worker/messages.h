@@ -73,6 +73,21 @@ struct MeasureReply {
   int64_t fallbacks = 0;
 };
 
+// What the host did in the place of the device while a profile was recorded.
+struct HostSpan {
+  std::string name;    // of the node
+  std::string op;      // "aten::nonzero.default"
+  std::string reason;  // of the fallback
+  double at_s = 0;     // of the device's time since the recording began; that does not go on meanwhile
+  double seconds = 0;  // wall
+  int64_t bytes = 0;   // copied for it
+};
+
+struct ProfileReply {
+  std::string events;  // Chrome trace events, a JSON array as the backend gave it
+  std::vector<HostSpan> host;
+};
+
 // Encoding. Names of graph inputs and outputs are taken from the graph.
 Frame encode(const HelloRequest& request);
 Frame encode(const BackendInfo& info);
@@ -85,6 +100,8 @@ Frame encode_load(const RunRequest& request);
 Frame encode(const LoadReply& reply);
 Frame encode_measure(int64_t session, int iterations);
 Frame encode(const MeasureReply& reply);
+Frame encode_profile(int64_t session);
+Frame encode(const ProfileReply& reply);
 Frame encode_unload(int64_t session);
 Frame encode_unloaded();
 Frame encode_progress(const std::string& phase, int node);
@@ -102,7 +119,9 @@ std::vector<NodeSupport> decode_supports(const Frame& frame, const std::string& 
 LoadReply decode_load(const Frame& frame, const std::string& origin);
 MeasureReply decode_measure(const Frame& frame, const std::string& origin);
 void decode_measure_request(const Frame& frame, const std::string& origin, int64_t& session, int& iterations);
-int64_t decode_unload_request(const Frame& frame, const std::string& origin);
+ProfileReply decode_profile(const Frame& frame, const std::string& origin);
+// "unload" and "profile".
+int64_t decode_session_request(const Frame& frame, const std::string& origin);
 
 std::string_view name_of(Placement placement);
 std::optional<Placement> parse_placement(std::string_view text);

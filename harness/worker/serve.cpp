@@ -71,8 +71,9 @@ class Server {
     if (type == "supports") return supports(request);
     if (type == "load") return load(std::move(request));
     if (type == "measure") return measure(request);
+    if (type == "profile") return profile(request);
     if (type == "unload") {
-      sessions_.erase(decode_unload_request(request, kRequestOrigin));
+      sessions_.erase(decode_session_request(request, kRequestOrigin));
       return encode_unloaded();
     }
     throw Error(ErrorCode::invalid_argument, "unknown request '" + type + "'");
@@ -162,6 +163,16 @@ class Server {
       reply.device_seconds = after->device_seconds - before->device_seconds + fallback_seconds;
       reply.cycles = static_cast<int64_t>(after->cycles - before->cycles);
     }
+    return encode(reply);
+  }
+
+  Frame profile(const Frame& request) {
+    const auto session = sessions_.find(decode_session_request(request, kRequestOrigin));
+    if (session == sessions_.end()) throw Error(ErrorCode::invalid_argument, "no such session");
+    ProfileReply reply;
+    device_->start_profile();
+    reply.host = session->second.run->watched_pass();
+    reply.events = device_->finish_profile();
     return encode(reply);
   }
 

@@ -211,6 +211,11 @@ MeasureReply WorkerClient::measure(int64_t session, int iterations) {
   return decode_measure(ask(encode_measure(session, iterations), "measured"), spec_.text);
 }
 
+ProfileReply WorkerClient::profile(int64_t session) {
+  if (!process_.running()) throw Error(ErrorCode::unsupported, "the worker of the session is gone");
+  return decode_profile(ask(encode_profile(session), "profiled"), spec_.text);
+}
+
 void WorkerClient::unload(int64_t session) {
   if (process_.running()) ask(encode_unload(session), "unloaded");
 }

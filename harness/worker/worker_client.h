@@ -37,6 +37,8 @@ class WorkerClient {
   // Benchmarks; throw Error.
   LoadReply load(const RunRequest& request);
   MeasureReply measure(int64_t session, int iterations);
+  // One more pass, recorded by the backend.
+  ProfileReply profile(int64_t session);
   void unload(int64_t session);
 
   void stop() { process_.kill(); }

@@ -108,3 +108,13 @@ function stack(parts, whole, least = 3) {
     parts.filter(p => p[1] > 0).map(p => el("i", {class: "fill-" + p[0], title: `${short(p[1])} ${p[2]}`,
       style: `flex-grow:${p[1]};min-width:${p[1] / total < 0.004 ? least : 0}px`})));
 }
+
+// For pages with the charts' library.
+function chart(title, config) {
+  const canvas = el("canvas", {role: "img", "aria-label": title});
+  const holder = el("div", {class: "chart"}, el("b", {}, title), el("div", {}, canvas));
+  const color = getComputedStyle(document.documentElement).getPropertyValue("--dim").trim();
+  Chart.defaults.color = color;
+  queueMicrotask(() => new Chart(canvas, {...config, options: {animation: false, maintainAspectRatio: false, ...config.options}}));
+  return holder;
+}

@@ -1,14 +1,5 @@
 // Draws the report of one or more runs.
 
-function chart(title, config) {
-  const canvas = el("canvas", {role: "img", "aria-label": title});
-  const holder = el("div", {class: "chart"}, el("b", {}, title), el("div", {}, canvas));
-  const color = getComputedStyle(document.documentElement).getPropertyValue("--dim").trim();
-  Chart.defaults.color = color;
-  queueMicrotask(() => new Chart(canvas, {...config, options: {animation: false, maintainAspectRatio: false, ...config.options}}));
-  return holder;
-}
-
 function charts(run) {
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const made = [], c = run.c;

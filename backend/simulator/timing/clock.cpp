@@ -439,6 +439,7 @@ void Clock::Impl::run(const Program& program) {
   end_is_transfer_ = false;
   if (options_.events) {
     result_.events.clear();
+    result_.path.clear();
     execute_event_.assign(n, -1);
     transfer_event_.assign(n, -1);
   }
@@ -482,6 +483,7 @@ void Clock::Impl::run(const Program& program) {
 void Clock::Impl::follow_path(uint32_t index, bool completion, double end_ns) {
   const auto add = [&](PathPart part, double ns) {
     result_.critical_path_s[static_cast<std::size_t>(part)] += ns * 1e-9;
+    if (options_.events && ns > 0) result_.path.push_back({index, part, ns * 1e-9});
   };
   double now = end_ns;
   while (index != kNone) {

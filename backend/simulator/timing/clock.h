@@ -65,6 +65,13 @@ struct TimingEvent {
   double start_s, end_s;
 };
 
+// A stretch of the critical path.
+struct PathStep {
+  uint32_t instruction;  // index into the Program; UINT32_MAX: none
+  PathPart part;
+  double seconds;
+};
+
 struct EngineTiming {
   double active_s = 0;     // executing; waiting is not active
   double waiting_s = 0;    // for semaphores, by semaphore in TimingResult::waiting_s
@@ -96,6 +103,8 @@ struct TimingResult {
   std::vector<uint8_t> semaphore_stream;
   std::array<double, kPathParts> critical_path_s{};  // adds up to `seconds`
   std::vector<TimingEvent> events;                   // of the last Program's last run, by time of processing
+  // With events: the critical path of that run, from its end to its start. Without the floor.
+  std::vector<PathStep> path;
 
   uint64_t hbm_bytes() const;
 };

@@ -30,6 +30,18 @@ bool is_transpose(const AccessPattern& hbm, const AccessPattern& tile) {
          (size_of(hbm.dtype) == 2 || size_of(hbm.dtype) == 4);
 }
 
+// Neighbours in HBM lie along a dimension that is not the innermost one.
+bool swaps_dimensions(const AccessPattern& hbm) {
+  if (hbm.space != Space::hbm) return false;
+  bool inner = true;
+  for (std::size_t k = hbm.rank; k-- > 0;) {
+    if (hbm.sizes[k] == 1) continue;
+    if (hbm.strides[k] == 1) return !inner;
+    inner = false;
+  }
+  return !inner && hbm.partitions > 1 && hbm.partition_stride == 1;
+}
+
 }  // namespace
 
 Transfer transfer_of(const Program& program, const Instruction& i, const CoreDescription& core) {
@@ -45,6 +57,7 @@ Transfer transfer_of(const Program& program, const Instruction& i, const CoreDes
     t.hbm_written += static_cast<uint64_t>(bytes_of(dst));
     if (i.accumulate) t.hbm_read += static_cast<uint64_t>(bytes_of(dst));
   }
+  t.transposes = i.opcode == Opcode::dma_copy && swaps_dimensions(src) != swaps_dimensions(dst);
   if (on_chip(src) && on_chip(dst)) t.on_chip = static_cast<uint64_t>(bytes);
   t.touches = static_cast<uint8_t>((src.space == Space::hbm) + (dst.space == Space::hbm) +
                                    (i.accumulate && dst.space == Space::hbm));

@@ -14,8 +14,9 @@ inline constexpr int kDmaEngines = 16;
 // the last one `last_share`.
 struct Transfer {
   uint8_t first_engine = 0;
-  uint8_t engines = 0;  // 0: nothing to move
-  uint8_t touches = 0;  // HBM accesses for each byte: read, write, read of the destination
+  uint8_t engines = 0;      // 0: nothing to move
+  bool transposes = false;  // neighbours in HBM are not neighbours at the other end
+  uint8_t touches = 0;      // HBM accesses for each byte: read, write, read of the destination
   int64_t descriptors = 0;
   double bytes = 0;  // moved through the DMA engines, all together
   double share = 0;  // of one engine, in (0, 1]; sums to 1 over the engines
