@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "harness/bench/bench.h"
 #include "harness/bench/compile_bench.h"
+#include "harness/bench/harness_bench.h"
 #include "harness/worker/locate.h"
 #include "suites/ops/bench_ops.h"
 #include "sweeps/sources.h"
@@ -24,6 +25,7 @@ struct BenchFlags {
   std::vector<std::string> what;
   std::string against;
   int blocks = 15;
+  int64_t cases = 20'000;
   std::string measurements;
   bool json = false;
 };
@@ -36,16 +38,30 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
-    } else if (name == "calibration" || name == "collectives" || name == "compile") {
+    } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness") {
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
-      throw Error(ErrorCode::invalid_argument,
-                  "bench " + name +
-                      ": not in this version; there are: ops, models, compile, collectives, calibration");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "bench " + name +
+              ": not in this version; there are: ops, models, compile, collectives, calibration, harness");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
   return cases;
+}
+
+// Assay's own speed: the pipeline from plan to record, on a sample of the suite `ops`.
+int bench_rate(const RunOptions& run, int64_t count) {
+  const HarnessBenchResult result = bench_harness(run, suites::rate_cases(count), [&](const Progress& p) {
+    if (!run.quiet && p.done % 1000 == 0)
+      std::fprintf(stderr, "%lld/%lld\n", static_cast<long long>(p.done), static_cast<long long>(p.total));
+  });
+  const std::string path = run.out + "/bench.json";
+  write_file(path, harness_bench_json(result));
+  std::printf("%s%s\n%s\n", harness_bench_text(result).c_str(), path.c_str(),
+              result.summary.last_line().c_str());
+  return result.summary.exit_status();
 }
 
 // Every operator and every model of the catalogue.
@@ -84,6 +100,7 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
     return bench_collectives(collectives);
   }
   if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);
+  if (flags.what == std::vector<std::string>{"harness"}) return bench_rate(options.run, flags.cases);
   options.against = flags.against;
   options.blocks = flags.blocks;
   const bool quiet = options.run.quiet;
@@ -110,11 +127,14 @@ void register_bench(VerbTable& table) {
       {"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
          auto run_flags = add_run_flags(command);
          auto flags = std::make_shared<BenchFlags>();
-         command.add_option("WHAT", flags->what, "ops, models, compile, collectives, calibration")
+         command.add_option("WHAT", flags->what, "ops, models, compile, collectives, calibration, harness")
              ->required();
          command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
          command.add_option("--blocks", flags->blocks, "measurements of each backend")
              ->check(CLI::Range(2, 10000))
+             ->capture_default_str();
+         command.add_option("--cases", flags->cases, "harness: how many cases, a tenth of them large")
+             ->check(CLI::Range(10, 1'000'000))
              ->capture_default_str();
          command.add_option("--measurements", flags->measurements,
                             "calibration, collectives: a CSV of measurements instead of the shipped one");

@@ -14,6 +14,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
@@ -29,6 +30,12 @@ constexpr std::size_t kNoiseKept = 4096;
 constexpr int kTickMs = 20;
 
 std::atomic<bool> stop_flag{false};
+
+std::mutex ended_mutex;
+std::map<std::string, double>& ended_cpu_s() {
+  static std::map<std::string, double> seconds;
+  return seconds;
+}
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorCode::io, fmt::format("{}: {}", what, std::strerror(errno)));
@@ -91,6 +98,18 @@ int64_t resident_bytes(pid_t pid) {
 
 void request_stop() { stop_flag.store(true); }
 void clear_stop() { stop_flag.store(false); }
+double cpu_seconds(const rusage& usage) {
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::map<std::string, double> ended_children_cpu_s() {
+  const std::lock_guard lock(ended_mutex);
+  return ended_cpu_s();
+}
+
 bool stop_requested() { return stop_flag.load(); }
 
 std::string scrub_noise(std::string text, pid_t pid) {
@@ -122,6 +141,7 @@ void ChildProcess::start(const std::vector<std::string>& argv) {
   ::close(reply.write);
   ::close(noise.write);
   pid_ = pid;
+  program_ = argv.empty() ? std::string() : argv.front();
   request_ = request.write;
   reply_ = reply.read;
   noise_ = noise.read;
@@ -129,11 +149,21 @@ void ChildProcess::start(const std::vector<std::string>& argv) {
   for (const int fd : {request_, reply_, noise_}) set_nonblocking(fd);
 }
 
+pid_t ChildProcess::reap(int* status, int flags) {
+  rusage usage{};
+  const pid_t reaped = ::wait4(pid_, status, flags, &usage);
+  if (reaped == pid_) {
+    const std::lock_guard lock(ended_mutex);
+    ended_cpu_s()[program_.substr(program_.rfind('/') + 1)] += cpu_seconds(usage);
+  }
+  return reaped;
+}
+
 void ChildProcess::kill() {
   if (pid_ > 0) {
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    while (reap(nullptr, 0) < 0 && errno == EINTR) {
     }
     pid_ = -1;
   }
@@ -166,7 +196,7 @@ void ChildProcess::end(Exchange& exchange) {
   int status = 0;
   pid_t reaped = 0;
   for (int i = 0; i < 100 && reaped == 0; ++i) {
-    reaped = ::waitpid(pid_, &status, WNOHANG);
+    reaped = reap(&status, WNOHANG);
     if (reaped == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   read_noise();

@@ -6,9 +6,11 @@
 // launch only, at the price of Asio in the build.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -64,13 +66,19 @@ class ChildProcess {
 
  private:
   void end(Exchange& exchange);  // reaps, classifying how it ended
+  pid_t reap(int* status, int flags);
   void read_noise();
   std::string noise_tail() const;
 
   pid_t pid_ = -1;
+  std::string program_;
   int request_ = -1, reply_ = -1, noise_ = -1;
   std::string noise_text_;
 };
+
+// CPU seconds, user and system, of the child processes that have ended, by the file name of their program.
+std::map<std::string, double> ended_children_cpu_s();
+double cpu_seconds(const rusage& usage);
 
 // Set by request_stop() (harness/run/run.h): exchanges end with Outcome::stopped.
 bool stop_requested();

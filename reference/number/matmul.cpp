@@ -1,10 +1,10 @@
-// Matrix products. Rows of the result are built by adding a[i,k] times row k of b: the order of k is natural,
-// so that partial sums are those of the formulas, and the inner loop runs over independent outputs.
+// Matrix products. The order of k is natural, so that partial sums are those of the formulas.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "reference/number/matmul_rows.h"
 #include "reference/number/sums.h"
 
 namespace assay::reference {
@@ -52,19 +52,7 @@ Bounded extreme_dot(const Environment& e, const Bounded* a, const Bounded* b, in
 
 void matmul_any_order(const double* a, const double* b, const double* addend, double* c, int64_t m, int64_t n,
                       int64_t k) {
-  for (int64_t i = 0; i < m; ++i) {
-    double* row = c + i * n;
-    if (addend != nullptr) {
-      std::copy_n(addend + i * n, n, row);
-    } else {
-      std::fill_n(row, n, 0.0);
-    }
-    for (int64_t p = 0; p < k; ++p) {
-      const double s = a[i * k + p];
-      const double* other = b + p * n;
-      for (int64_t j = 0; j < n; ++j) row[j] += s * other[j];
-    }
-  }
+  matmul_rows({a, b, addend, c, nullptr, 0, m, n, k});
 }
 
 void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend, Bounded* c, int64_t m,
@@ -151,32 +139,20 @@ void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend,
 void matmul_any_order(const Stochastic* a, const Stochastic* b, const Stochastic* addend, Stochastic* c,
                       int64_t m, int64_t n, int64_t k) {
   Environment& e = *current_environment;
-  const double product_weight = e.precision().products_exact ? 0 : 1;
   const double scale = e.u_acc * std::sqrt(2.0 / 3.0);
-  std::vector<double> values(size(k * n));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = b[i].value;
-  std::vector<double> sum(size(n)), squares(size(n));
-  for (int64_t i = 0; i < m; ++i) {
-    std::fill(sum.begin(), sum.end(), 0);
-    std::fill(squares.begin(), squares.end(), 0);
-    for (int64_t p = 0; p < k; ++p) {
-      const double s = a[i * k + p].value;
-      const double* other = values.data() + p * n;
-      for (std::size_t j = 0; j < sum.size(); ++j) {
-        const double product = s * other[j];
-        sum[j] += product;
-        squares[j] += sum[j] * sum[j] + product_weight * product * product;
-      }
+  std::vector<double> left(size(m * k)), right(size(k * n)), sums(size(m * n)), squares(sums.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = a[i].value;
+  for (std::size_t i = 0; i < right.size(); ++i) right[i] = b[i].value;
+  matmul_rows({left.data(), right.data(), nullptr, sums.data(), squares.data(),
+               e.precision().products_exact ? 0.0 : 1.0, m, n, k});
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    double sum = sums[i], square = squares[i];
+    if (addend != nullptr) {
+      sum += addend[i].value;
+      square += sum * sum;
     }
-    for (std::size_t j = 0; j < sum.size(); ++j) {
-      if (addend != nullptr) {
-        sum[j] += addend[i * n + static_cast<int64_t>(j)].value;
-        squares[j] += sum[j] * sum[j];
-      }
-      const bool noisy = std::isfinite(sum[j]) && squares[j] > 0;
-      c[i * n + static_cast<int64_t>(j)] =
-          noisy ? sum[j] + scale * std::sqrt(squares[j]) * e.random.normal() : sum[j];
-    }
+    const bool noisy = std::isfinite(sum) && square > 0;
+    c[i] = noisy ? sum + scale * std::sqrt(square) * e.random.normal() : sum;
   }
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "core/contract/contract.h"
 #include "reference/number/functions.h"
+#include "reference/number/matmul_rows.h"
 #include "reference/number/sums.h"
 
 namespace assay::reference {
@@ -102,6 +104,47 @@ TEST(Bounded, MatmulCoversFloatProductsAndFindsALostTerm) {
 
 // An infinite operand makes an exact infinity: a finite answer there is wrong, however wide the Bound of its
 // neighbours.
+// Tiles in registers add the same terms in the same order as the definition, for every remainder of rows and
+// columns, infinities and NaN included.
+TEST(MatmulRows, TilesGiveTheBitsOfTheDefinition) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  const auto drawn = [&](int64_t count) {
+    std::vector<double> values(static_cast<std::size_t>(count));
+    for (double& value : values) value = uniform(random);
+    return values;
+  };
+  const auto same = [](const std::vector<double>& x, const std::vector<double>& y) {
+    return std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
+  };
+  for (const int64_t m : {1, 3, 4, 9}) {
+    for (const int64_t n : {1, 7, 8, 16, 29}) {
+      for (const int64_t k : {0, 1, 33}) {
+        std::vector<double> a = drawn(m * k), b = drawn(k * n), start = drawn(m * n);
+        if (m == 9 && k == 33) {
+          a[40] = HUGE_VAL;
+          b[3] = -HUGE_VAL;
+        }
+        std::vector<double> sums(start.size()), squares(start.size()), want(start.size()),
+            want_squares(start.size());
+        for (const bool begun : {false, true}) {
+          MatmulRows x{a.data(), b.data(), begun ? start.data() : nullptr, sums.data(), nullptr, 1, m, n, k};
+          matmul_rows(x);
+          x.c = want.data();
+          matmul_rows_plainly(x);
+          EXPECT_TRUE(same(sums, want)) << m << " " << n << " " << k;
+          x.squares = want_squares.data();
+          matmul_rows_plainly(x);
+          x.c = sums.data();
+          x.squares = squares.data();
+          matmul_rows(x);
+          EXPECT_TRUE(same(sums, want) && same(squares, want_squares)) << m << " " << n << " " << k;
+        }
+      }
+    }
+  }
+}
+
 TEST(Bounded, InfinityFromAnInfiniteOperandHasBoundZero) {
   const Precision precision;
   Environment environment(precision, DType::f32, false);

@@ -1,8 +1,48 @@
 #include "suites/ops/bench_ops.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "suites/ops/op_case.h"
+#include "suites/ops/ops_suite.h"
 
 namespace assay::suites {
+namespace {
+
+// 128,000 elements and a few more, so that no two cases are equal.
+Case large_case(int64_t number) {
+  static constexpr const char* kUnary[] = {"relu", "neg", "exp", "tanh", "sigmoid", "sqrt", "abs", "gelu"};
+  static constexpr const char* kBinary[] = {"add.Tensor", "mul.Tensor", "sub.Tensor", "maximum"};
+  const std::vector<DType>& dtypes = compute_floats();
+  const DType dtype = dtypes[static_cast<std::size_t>(number) % dtypes.size()];
+  const Shape shape{320, 400 + number / 36};
+  const auto kind = static_cast<std::size_t>(number % 12);
+  const std::string variant = dtype_tag(dtype) + "/rate-" + std::to_string(number);
+  if (kind < std::size(kUnary)) {
+    const std::string op = std::string("aten::") + kUnary[kind] + ".default";
+    return OpCase(op, variant).tensor("self", uniform(dtype, shape, 2, 2)).build();
+  }
+  std::string op = std::string("aten::") + kBinary[kind - std::size(kUnary)];
+  if (op.find('.') == std::string::npos) op += ".default";
+  return OpCase(op, variant)
+      .tensor("self", uniform(dtype, shape))
+      .tensor("other", uniform(dtype, shape))
+      .build();
+}
+
+}  // namespace
+
+std::vector<Case> rate_cases(int64_t count) {
+  std::vector<Case> small, cases;
+  make_ops_suite()->make_cases(0, [&](Case c) { small.push_back(std::move(c)); });
+  const auto available = static_cast<int64_t>(small.size());
+  const int64_t wanted = std::clamp<int64_t>(count - count / 10, 1, available);
+  for (int64_t i = 0; i < wanted; ++i) {
+    cases.push_back(std::move(small[static_cast<std::size_t>(i * available / wanted)]));
+    if (i % 9 == 8) cases.push_back(large_case(i / 9));
+  }
+  return cases;
+}
 
 std::vector<Case> bench_op_cases() {
   std::vector<Case> cases;
