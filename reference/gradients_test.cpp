@@ -81,7 +81,7 @@ TEST(Gradients, AreFiniteDifferencesOfTheForwardOperator) {
   EXPECT_GT(seen.size(), 40U);
 }
 
-std::vector<float> draw(std::size_t n, unsigned seed, float center) {
+std::vector<float> drawn_floats(std::size_t n, unsigned seed, float center) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   std::vector<float> values(n);
@@ -109,7 +109,7 @@ std::vector<float> linear_gradient(const std::vector<float>& g, int in, float ed
 
 TEST(GradientBound, OfLinearResamplingHoldsInFloatAndFindsAPositionThatIsOff) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const std::vector<float> g = draw(37, seed, 0);
+    const std::vector<float> g = drawn_floats(37, seed, 0);
     const BoundedWide bounded =
         OpUnderTest(
             "aten::upsample_linear1d_backward.default", {{"grad_output", singles({1, 1, 37}, g)}},
@@ -124,7 +124,7 @@ TEST(GradientBound, OfLinearResamplingHoldsInFloatAndFindsAPositionThatIsOff) {
 TEST(GradientBound, OfCumprodHoldsInFloatAndFindsALostTerm) {
   const std::size_t n = 24;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const std::vector<float> g = draw(n, seed, 0), x = draw(n, seed + 100, 1);
+    const std::vector<float> g = drawn_floats(n, seed, 0), x = drawn_floats(n, seed + 100, 1);
     std::vector<float> products(n), gradient(n), lost(n);
     float product = 1;
     for (std::size_t i = 0; i < n; ++i) products[i] = product = product * x[i];

@@ -12,8 +12,10 @@ namespace assay::reference {
 namespace {
 
 // What may be added to: positions and sizes, and bounds in closed forms.
-const std::set<std::string> kAllowed = {"offset", "first", "last",  "middle",      "start",     "to", "i",
-                                        "at",     "box",   "bound", "from_offset", "to_offset", "dim"};
+// Positions and sizes; exponents; what is asked about overflow alone.
+const std::set<std::string> kAllowed = {"offset", "first",     "last",      "middle",      "start",     "to",
+                                        "i",      "at",        "box",       "from_offset", "to_offset", "dim",
+                                        "shape",  "exponent_", "magnitude", "bound"};
 
 // The names that `line` adds to with += or with x = x + y.
 std::set<std::string> sums_in(const std::string& line) {

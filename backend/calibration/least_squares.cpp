@@ -18,7 +18,7 @@ class Fit {
     for (int step = 0; step < kSteps; ++step) {
       const std::vector<double> move = newton(constants);
       double scale = 1, largest = 0;
-      for (; scale > 1e-3; scale /= 2) {
+      while (scale > 1e-3) {
         std::vector<double> next = constants;
         largest = 0;
         for (std::size_t k = 0; k < next.size(); ++k) {
@@ -32,6 +32,7 @@ class Fit {
           error = moved;
           break;
         }
+        scale /= 2;
       }
       if (scale <= 1e-3 || largest < kEnough) break;
     }

@@ -9,8 +9,8 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kTile = 128;     // partitions, and columns of a stationary operand
-constexpr int64_t kColumns = 512;  // of a moving operand
+constexpr int64_t kTile = 128;           // partitions, and columns of a stationary operand
+constexpr int64_t kMovingColumns = 512;  // of a moving operand
 constexpr DmaOptions kStores{.engine = Engine::scalar, .queue = -1, .accumulate = false};
 
 // PSUM to SBUF, on Vector and Scalar in turn.
@@ -64,7 +64,7 @@ BuiltWorkload convolution(const CoreDescription& core, WorkloadParameters& p) {
   require_tiles(p, out, "out");
   const int64_t rows = height - kernel + 1, columns = width - kernel + 1;
   const int64_t block = std::max<int64_t>(pool, 2);  // rows of results at a time
-  if (rows < 1 || columns < 1 || columns > kColumns)
+  if (rows < 1 || columns < 1 || columns > kMovingColumns)
     p.fail("the result must be 1 to 512 wide and at least 1 high");
   if (rows % block != 0 || columns % pool != 0)
     p.fail("the result must be a multiple of 2 and of pool high and wide");
@@ -160,7 +160,7 @@ BuiltWorkload mlp_context(const CoreDescription& core, WorkloadParameters& p) {
   p.finish();
   require_tiles(p, tokens, "tokens");
   if (hidden % kPiece != 0) p.fail("hidden must be a multiple of 1024");
-  if (inner > kColumns) p.fail("intermediate must be at most 512 a core");
+  if (inner > kMovingColumns) p.fail("intermediate must be at most 512 a core");
   const int64_t steps = hidden / kTile, inner_tiles = (inner + kTile - 1) / kTile;
   const DType t = DType::bf16;
 
@@ -193,7 +193,7 @@ BuiltWorkload mlp_context(const CoreDescription& core, WorkloadParameters& p) {
     pieces[k] = b.sbuf(t, kTile, {kPiece});
     outs[k] = b.sbuf(t, kTile, {kPiece});
     banks[k] = b.psum(transposed_dtype(core, t), kTile, {kTile});
-    sums[k] = b.psum(DType::f32, kTile, {kColumns});
+    sums[k] = b.psum(DType::f32, kTile, {kMovingColumns});
   }
   const AccessPattern gated = b.psum(DType::f32, kTile, {inner}), upped = b.psum(DType::f32, kTile, {inner});
   const AccessPattern scratch = b.psum(t, kTile, {kPiece});
@@ -221,11 +221,11 @@ BuiltWorkload mlp_context(const CoreDescription& core, WorkloadParameters& p) {
       transpose(b, evict, banks[bank], to, act.slice(0, i * kTile, to.partitions));
     }
     for (int64_t h = 0; h < hidden; h += kPiece, out ^= 1) {
-      for (int64_t c = 0; c < kPiece; c += kColumns, sum ^= 1) {
+      for (int64_t c = 0; c < kPiece; c += kMovingColumns, sum ^= 1) {
         for (std::size_t i = 0; i < downs.size(); ++i) {
-          b.nc_matmul(sums[sum], act_turned[i], downs[i].slice(0, h + c, kColumns), i > 0);
+          b.nc_matmul(sums[sum], act_turned[i], downs[i].slice(0, h + c, kMovingColumns), i > 0);
         }
-        evict(outs[out].slice(0, c, kColumns), sums[sum]);
+        evict(outs[out].slice(0, c, kMovingColumns), sums[sum]);
       }
       b.dma_copy(hbm_tile(t, y, token * hidden + h, kTile, hidden, {kPiece}, {1}), outs[out], kStores);
     }
@@ -319,8 +319,8 @@ BuiltWorkload mlp_token(const CoreDescription& core, WorkloadParameters& p) {
   std::array<AccessPattern, 4> buffers;
   for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, inner});
   std::size_t turn = 0;
-  const AccessPattern gate_bank = b.psum(DType::f32, kTile, {kColumns}),
-                      up_bank = b.psum(DType::f32, kTile, {kColumns});
+  const AccessPattern gate_bank = b.psum(DType::f32, kTile, {kMovingColumns}),
+                      up_bank = b.psum(DType::f32, kTile, {kMovingColumns});
   const std::vector<AccessPattern> gates = column_sums(gate_bank, inner, tokens);
   const std::vector<AccessPattern> ups = column_sums(up_bank, inner, tokens);
   stream(b, gate, hidden, inner, normed, gates, buffers, turn);
@@ -337,10 +337,10 @@ BuiltWorkload mlp_token(const CoreDescription& core, WorkloadParameters& p) {
     b.dma_copy(downs.back(), hbm_tile(t, down, static_cast<int64_t>(i) * kTile * hidden, acts[i].partitions,
                                       hidden, {hidden}, {1}));
   }
-  const int64_t steps = hidden / kTile, group = kColumns / tokens;  // results of a bank
+  const int64_t steps = hidden / kTile, group = kMovingColumns / tokens;  // results of a bank
   const AccessPattern result = b.sbuf(t, kTile, {steps, tokens});
-  std::array<AccessPattern, 2> banks{b.psum(DType::f32, kTile, {kColumns}),
-                                     b.psum(DType::f32, kTile, {kColumns})};
+  std::array<AccessPattern, 2> banks{b.psum(DType::f32, kTile, {kMovingColumns}),
+                                     b.psum(DType::f32, kTile, {kMovingColumns})};
   std::size_t bank = 0;
   for (int64_t s0 = 0; s0 < steps; s0 += group, bank ^= 1) {
     const int64_t count = std::min(group, steps - s0);
@@ -370,7 +370,8 @@ BuiltWorkload projection_token(const CoreDescription& core, WorkloadParameters& 
   std::array<AccessPattern, 4> buffers;
   for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, outputs});
   std::size_t turn = 0;
-  const std::vector<AccessPattern> sums = column_sums(b.psum(DType::f32, kTile, {kColumns}), outputs, tokens);
+  const std::vector<AccessPattern> sums =
+      column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), outputs, tokens);
   stream(b, w, hidden, outputs, normed, sums, buffers, turn);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const AccessPattern out = b.sbuf(t, sums[i].partitions, {tokens});

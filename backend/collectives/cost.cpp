@@ -16,7 +16,7 @@ class Traffic {
         hbm_read(static_cast<std::size_t>(group.topology->chips()), 0),
         hbm_written(hbm_read) {}
 
-  void add(const Schedule& schedule, const Transfer& t) {
+  void add(const Schedule& schedule, const ScheduledTransfer& t) {
     const int64_t bytes = t.count * static_cast<int64_t>(size_of(schedule.collective.dtype));
     for (const Place& source : schedule.sources(t)) {
       send(source.rank, t.mover, bytes);

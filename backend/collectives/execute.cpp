@@ -70,7 +70,7 @@ class ScheduleExecution {
   }
   std::vector<Tensor> run(const std::vector<const std::byte*>& inputs) {
     inputs_ = inputs;
-    for (const Transfer& t : schedule_.transfers) {
+    for (const ScheduledTransfer& t : schedule_.transfers) {
       if (t.count == 0) continue;
       const std::span<const Place> sources = schedule_.sources(t), targets = schedule_.targets(t);
       if (sources.size() == 1 && t.divisor == 1) {

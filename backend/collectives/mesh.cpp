@@ -175,21 +175,21 @@ void tree_reduce(ScheduleWriter& out) {
 void direct(ScheduleWriter& out, bool pairwise) {
   const Collective& c = out.collective();
   const int n = c.ranks;
-  const auto count = [&](int from, int to) {
-    return c
-        .counts[static_cast<std::size_t>(from) * static_cast<std::size_t>(n) + static_cast<std::size_t>(to)];
+  const auto index = [&](int from, int to) {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(n) + static_cast<std::size_t>(to);
   };
+  const auto count = [&](int from, int to) { return c.counts[index(from, to)]; };
   if (c.op == CollectiveOp::permute) {
     for (const auto& [from, to] : c.pairs) {
       out.copy(0, from, {from, BufferKind::input, 0}, {to, BufferKind::output, 0}, c.counts[0]);
     }
   } else if (c.op == CollectiveOp::all_to_all) {
     // Where the part of each sender lies in its target's output.
-    std::vector<int64_t> at_target(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+    std::vector<int64_t> at_target(c.counts.size());
     for (int to = 0; to < n; ++to) {
       int64_t sum = 0;
       for (int from = 0; from < n; ++from) {
-        at_target[static_cast<std::size_t>(from * n + to)] = sum;
+        at_target[index(from, to)] = sum;
         sum += count(from, to);
       }
     }
@@ -200,8 +200,7 @@ void direct(ScheduleWriter& out, bool pairwise) {
         const int distance = (to - from + n) % n;
         const int step = pairwise && distance > 0 ? distance - 1 : 0;
         out.copy(step, from, {from, BufferKind::input, sum},
-                 {to, BufferKind::output, at_target[static_cast<std::size_t>(from * n + to)]},
-                 count(from, to));
+                 {to, BufferKind::output, at_target[index(from, to)]}, count(from, to));
         sum += count(from, to);
       }
     }

@@ -301,10 +301,10 @@ void ScheduleWriter::transfer(int step, int mover, std::span<const Place> source
 
 Schedule ScheduleWriter::finish() {
   std::stable_sort(schedule_.transfers.begin(), schedule_.transfers.end(),
-                   [](const Transfer& a, const Transfer& b) { return a.step < b.step; });
+                   [](const ScheduledTransfer& a, const ScheduledTransfer& b) { return a.step < b.step; });
   // Steps in which nobody has anything to do are none.
   int last = -1, steps = 0;
-  for (Transfer& t : schedule_.transfers) {
+  for (ScheduledTransfer& t : schedule_.transfers) {
     steps += t.step != last ? 1 : 0;
     last = t.step;
     t.step = steps - 1;

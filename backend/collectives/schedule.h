@@ -50,7 +50,7 @@ struct Place {
 // One DMA: reads `count` elements at each source, combines them in fp32 (integers exactly) from the first to
 // the last, divides by `divisor` if that is not 1, rounds once to the dtype and writes the same to all
 // targets. With one source the bits are copied. All transfers of a step read what was there before the step.
-struct Transfer {
+struct ScheduledTransfer {
   int step;
   int mover;        // the rank whose DMA rings do it
   uint32_t places;  // first of Schedule::places: sources, then targets
@@ -64,12 +64,12 @@ struct Schedule {
   Algorithm algorithm = Algorithm::mesh;
   std::string variant;  // "kangaring, 4 cycles", "hypercube of 16 chips"; "" if there is nothing to say
   int steps = 0;
-  std::vector<int64_t> scratch;     // elements of each rank's scratch
-  std::vector<Transfer> transfers;  // by step
+  std::vector<int64_t> scratch;              // elements of each rank's scratch
+  std::vector<ScheduledTransfer> transfers;  // by step
   std::vector<Place> places;
 
-  std::span<const Place> sources(const Transfer& t) const { return {&places[t.places], t.sources}; }
-  std::span<const Place> targets(const Transfer& t) const {
+  std::span<const Place> sources(const ScheduledTransfer& t) const { return {&places[t.places], t.sources}; }
+  std::span<const Place> targets(const ScheduledTransfer& t) const {
     return {&places[t.places] + t.sources, t.targets};
   }
 };

@@ -45,8 +45,7 @@ void Topology::join_switch() {
   for (int from = 0; from < chips(); ++from) {
     for (int to = 0; to < chips(); ++to) {
       if (from == to) continue;
-      routes_[static_cast<std::size_t>(from * chips() + to)] = {out[static_cast<std::size_t>(from)],
-                                                                in[static_cast<std::size_t>(to)]};
+      routes_[pair(from, to)] = {out[static_cast<std::size_t>(from)], in[static_cast<std::size_t>(to)]};
     }
   }
 }
@@ -76,7 +75,7 @@ void Topology::join_torus() {
   }
   for (int from = 0; from < chips(); ++from) {
     for (int to = 0; to < chips(); ++to) {
-      std::vector<int>& route = routes_[static_cast<std::size_t>(from * chips() + to)];
+      std::vector<int>& route = routes_[pair(from, to)];
       int at = from, stride = 1;
       for (std::size_t dim = 0; dim < dims; ++dim) {
         const int size = torus_[dim];
@@ -93,7 +92,7 @@ void Topology::join_torus() {
 }
 
 std::span<const int> Topology::route(int from_chip, int to_chip) const {
-  return routes_[static_cast<std::size_t>(from_chip * chips() + to_chip)];
+  return routes_[pair(from_chip, to_chip)];
 }
 
 std::vector<int> Topology::neighbours(int chip) const {

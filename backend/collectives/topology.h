@@ -39,6 +39,9 @@ class Topology {
   std::vector<int> neighbours(int chip) const;
 
  private:
+  size_t pair(int from, int to) const {
+    return static_cast<size_t>(from) * static_cast<size_t>(chips()) + static_cast<size_t>(to);
+  }
   int add_link(std::string name, double rate);
   void join_torus();
   void join_switch();

@@ -16,7 +16,7 @@ bool covers(const Place& start, int64_t count, const Place& element) {
 // How the element came about, looking back from a step.
 std::string order_before(const Schedule& schedule, const Place& element, int step) {
   for (std::size_t k = schedule.transfers.size(); k-- > 0;) {
-    const Transfer& t = schedule.transfers[k];
+    const ScheduledTransfer& t = schedule.transfers[k];
     if (t.step >= step) continue;
     for (const Place& target : schedule.targets(t)) {
       if (!covers(target, t.count, element)) continue;
@@ -79,9 +79,9 @@ std::string reduction_order(const Schedule& schedule, int rank, int64_t element)
 ReductionDepth reduction_depth(const Schedule& schedule) {
   ReductionDepth deepest;
   Ranges<ReductionDepth> known(schedule.collective.ranks);
-  std::vector<std::pair<const Transfer*, ReductionDepth>> step;
+  std::vector<std::pair<const ScheduledTransfer*, ReductionDepth>> step;
   for (std::size_t k = 0; k < schedule.transfers.size(); ++k) {
-    const Transfer& t = schedule.transfers[k];
+    const ScheduledTransfer& t = schedule.transfers[k];
     ReductionDepth depth{0, 0};
     for (const Place& source : schedule.sources(t)) {
       ReductionDepth one;
@@ -122,7 +122,7 @@ std::string defect(const Schedule& schedule) {
     }
     return schedule.scratch[static_cast<std::size_t>(place.rank)];
   };
-  Ranges<const Transfer*> writes(c.ranks);
+  Ranges<const ScheduledTransfer*> writes(c.ranks);
   std::vector<std::map<int64_t, int64_t>> written(
       static_cast<std::size_t>(c.ranks));  // of outputs: begin, end
   for (std::size_t first = 0; first < schedule.transfers.size();) {
@@ -134,13 +134,13 @@ std::string defect(const Schedule& schedule) {
     writes.clear();
     std::string found;
     for (std::size_t k = first; k < end; ++k) {
-      const Transfer& t = schedule.transfers[k];
+      const ScheduledTransfer& t = schedule.transfers[k];
       for (const Place& target : schedule.targets(t)) {
         if (target.offset < 0 || target.offset + t.count > size(target) ||
             target.buffer == BufferKind::input) {
           return "step " + std::to_string(t.step) + " writes to " + text(target, t.count);
         }
-        writes.each(target, t.count, [&](const auto&, const Transfer*) {
+        writes.each(target, t.count, [&](const auto&, const ScheduledTransfer*) {
           found = "step " + std::to_string(t.step) + " writes twice to " + text(target, t.count);
         });
         writes.set(target, t.count, &t);
@@ -151,12 +151,12 @@ std::string defect(const Schedule& schedule) {
       }
     }
     for (std::size_t k = first; k < end; ++k) {
-      const Transfer& t = schedule.transfers[k];
+      const ScheduledTransfer& t = schedule.transfers[k];
       for (const Place& source : schedule.sources(t)) {
         if (source.offset < 0 || source.offset + t.count > size(source)) {
           return "step " + std::to_string(t.step) + " reads " + text(source, t.count);
         }
-        writes.each(source, t.count, [&](const auto& range, const Transfer* writer) {
+        writes.each(source, t.count, [&](const auto& range, const ScheduledTransfer* writer) {
           // A transfer may write over what it reads, element by element.
           if (writer == &t && range.first == source.offset) return;
           found = "step " + std::to_string(t.step) + " reads what it writes, " + text(source, t.count);

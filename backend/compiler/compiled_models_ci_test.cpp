@@ -1,21 +1,18 @@
 // Every catalogue model as one Program: bits equal those of node-by-node execution, in program order and in a
 // random order among those that the semaphores allow.
-#include <algorithm>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 #include "backend/compiler/run_graph_test.h"
+#include "backend/kernels/catalogue_test.h"
 #include "core/io/model.h"
 
 namespace assay::backend {
 namespace {
 
-const std::string kModels = std::string(ASSAY_SOURCE_DIR) + "/sweeps/catalogue/models";
-
 class CompiledModels : public testing::TestWithParam<std::string> {};
 
 TEST_P(CompiledModels, EqualEagerBitForBit) {
-  const Model model = read_model(kModels + "/" + GetParam());
+  const Model model = read_model(kCatalogue + GetParam());
   std::vector<Tensor> inputs;
   for (const GraphInput& input : model.graph.inputs) {
     if (input.value < 0) continue;
@@ -40,15 +37,7 @@ TEST_P(CompiledModels, EqualEagerBitForBit) {
   }
 }
 
-std::vector<std::string> files() {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(kModels))
-    out.push_back(entry.path().filename());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledModels, testing::ValuesIn(files()),
+INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledModels, testing::ValuesIn(catalogue_files()),
                          [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
 
 }  // namespace

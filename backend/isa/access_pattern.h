@@ -11,6 +11,9 @@
 
 namespace assay::backend {
 
+// Partitions of SBUF and PSUM.
+inline constexpr int64_t kPartitions = 128;
+
 enum class Space : uint8_t { none, sbuf, psum, hbm };
 
 inline constexpr int kMaxRank =

@@ -13,13 +13,13 @@ namespace {
 // A stream completes its instructions in order: the five engines, then the DMA queues. A DMA is issued in its
 // engine's order (after that engine's earlier work, and only there it waits) but completes in its queue's.
 constexpr std::size_t kStreams = kEngines + kDmaQueues;
-using Clock = std::array<int32_t, kStreams>;  // completed instructions of each stream
+using VectorClock = std::array<int32_t, kStreams>;  // completed instructions of each stream
 
 std::size_t stream_of(const Instruction& i) {
   return is_dma(i.opcode) ? static_cast<std::size_t>(kEngines + i.queue) : static_cast<std::size_t>(i.engine);
 }
 
-void merge(Clock& into, const Clock& other) {
+void merge(VectorClock& into, const VectorClock& other) {
   for (std::size_t s = 0; s < kStreams; ++s) into[s] = std::max(into[s], other[s]);
 }
 
@@ -148,11 +148,11 @@ void synchronize(Program& program) {
   const std::size_t n = program.instructions.size();
   std::vector<std::size_t> streams(n);
   std::vector<int32_t> position(n);                 // 1-based, in its stream
-  std::vector<Clock> completion(n);                 // what has completed when this instruction has
+  std::vector<VectorClock> completion(n);           // what has completed when this instruction has
   std::vector<std::vector<std::size_t>> needed(n);  // instructions whose completion is waited for
-  std::array<Clock, kEngines> known{};              // what an engine knows to have completed
-  std::array<Clock, kDmaQueues> queue_clock{};
-  Clock counts{};
+  std::array<VectorClock, kEngines> known{};        // what an engine knows to have completed
+  std::array<VectorClock, kDmaQueues> queue_clock{};
+  VectorClock counts{};
   AccessLog log;
   std::vector<Region> regions;
   std::vector<std::size_t> conflicts;
@@ -177,7 +177,7 @@ void synchronize(Program& program) {
     // Latest first: what it implies need not be waited for again.
     std::sort(conflicts.begin(), conflicts.end(), std::greater<>());
     conflicts.erase(std::unique(conflicts.begin(), conflicts.end()), conflicts.end());
-    Clock& engine_known = known[static_cast<std::size_t>(i.engine)];
+    VectorClock& engine_known = known[static_cast<std::size_t>(i.engine)];
     const bool dma = is_dma(i.opcode);
     for (std::size_t j : conflicts) {
       const std::size_t s = streams[j];
@@ -187,7 +187,7 @@ void synchronize(Program& program) {
       needed[index].push_back(j);
       merge(engine_known, completion[j]);
     }
-    Clock done = engine_known;
+    VectorClock done = engine_known;
     if (dma) {
       merge(done, queue_clock[i.queue]);
       done[stream] = position[index];
@@ -208,7 +208,7 @@ void synchronize(Program& program) {
   semaphore.fill(-1);
   program.semaphores = 0;
   program.waits.clear();
-  Clock raised{};
+  VectorClock raised{};
   std::vector<int32_t> value(n, 0);
   for (std::size_t index = 0; index < n; ++index) {
     Instruction& i = program.instructions[index];
@@ -234,23 +234,23 @@ std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& prog
     const int32_t s = program.instructions[index].signal;
     if (s >= 0) raiser[{s, ++value[static_cast<std::size_t>(s)]}] = index;
   }
-  std::vector<Clock> start(n), completion(n);
+  std::vector<VectorClock> start(n), completion(n);
   std::vector<int32_t> position(n);
   std::vector<std::vector<Region>> regions(n);
-  std::array<Clock, kEngines> known{};
-  std::array<Clock, kDmaQueues> queue_clock{};
-  Clock counts{};
+  std::array<VectorClock, kEngines> known{};
+  std::array<VectorClock, kDmaQueues> queue_clock{};
+  VectorClock counts{};
   for (std::size_t index = 0; index < n; ++index) {
     const Instruction& i = program.instructions[index];
     const std::size_t stream = stream_of(i);
     position[index] = ++counts[stream];
     append_regions(program, i, regions[index]);
-    Clock& engine_known = known[static_cast<std::size_t>(i.engine)];
+    VectorClock& engine_known = known[static_cast<std::size_t>(i.engine)];
     for (const SemaphoreWait& wait : program.waits_of(i)) {
       const auto it = raiser.find({wait.semaphore, wait.at_least});
       if (it != raiser.end() && it->second < index) merge(engine_known, completion[it->second]);
     }
-    Clock done = engine_known;
+    VectorClock done = engine_known;
     if (is_dma(i.opcode)) merge(done, queue_clock[i.queue]);
     start[index] = done;
     done[stream] = position[index];

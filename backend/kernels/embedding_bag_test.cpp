@@ -10,7 +10,7 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kRows = 7, kWidth = 5, kCount = 9;
+constexpr int64_t kBagRows = 7, kWidth = 5, kCount = 9;
 
 struct Bags {
   std::string op = "aten::_embedding_bag.default";
@@ -26,7 +26,7 @@ double element(int64_t row, int64_t column) {
 
 std::vector<double> run(const Bags& bags, const std::vector<int64_t>& indices) {
   GraphBuilder builder("bags");
-  const Shape weight{kRows, kWidth}, many{kCount}, few{static_cast<int64_t>(bags.offsets.size())};
+  const Shape weight{kBagRows, kWidth}, many{kCount}, few{static_cast<int64_t>(bags.offsets.size())};
   const int64_t count = few[0] - (bags.include_last ? 1 : 0);
   const ValueId w = builder.input("weight", DType::f32, weight),
                 i = builder.input("indices", DType::i64, many), o = builder.input("offsets", DType::i64, few);
@@ -47,7 +47,7 @@ std::vector<double> run(const Bags& bags, const std::vector<int64_t>& indices) {
   std::fill(graph.nodes[0].outputs.begin() + 1, graph.nodes[0].outputs.end(), -1);
   const CompiledCall compiled = compile_call(OpCall(graph, graph.nodes[0]), core(Generation::trn2), {});
   std::vector<double> table;
-  for (int64_t r = 0; r < kRows; ++r) {
+  for (int64_t r = 0; r < kBagRows; ++r) {
     for (int64_t k = 0; k < kWidth; ++k) table.push_back(element(r, k));
   }
   const std::vector<double> at(indices.begin(), indices.end()),

@@ -6,7 +6,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
 constexpr int64_t kColumns = 512;
 // Bytes a partition for the resident parts of both operands.
 constexpr int64_t kStripBytes = 96 * 1024;

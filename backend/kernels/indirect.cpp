@@ -5,8 +5,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
-
 enum class Direction { gather, scatter, scatter_add };
 
 View shaped(View view, const Shape& sizes, const Shape& strides) {

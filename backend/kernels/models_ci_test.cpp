@@ -1,10 +1,9 @@
 // Every node of every catalogue model on the simulated device, fed with what the reference computed so far,
 // held against the reference's value and Bound under the device's Contract.
-#include <algorithm>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 #include "backend/kernels/against_reference_test.h"
+#include "backend/kernels/catalogue_test.h"
 #include "core/io/model.h"
 #include "reference/evaluate.h"
 
@@ -16,7 +15,7 @@ using reference::Wide;
 class Models : public testing::TestWithParam<std::string> {};
 
 TEST_P(Models, EveryNodeIsWithinItsBound) {
-  const Model model = read_model(std::string(ASSAY_SOURCE_DIR) + "/sweeps/catalogue/models/" + GetParam());
+  const Model model = read_model(kCatalogue + GetParam());
   std::vector<Wide> given;
   for (const GraphInput& input : model.graph.inputs) {
     if (input.value < 0) continue;
@@ -38,17 +37,7 @@ TEST_P(Models, EveryNodeIsWithinItsBound) {
   });
 }
 
-std::vector<std::string> files() {
-  std::vector<std::string> out;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(ASSAY_SOURCE_DIR) + "/sweeps/catalogue/models")) {
-    out.push_back(entry.path().filename());
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalogue, Models, testing::ValuesIn(files()),
+INSTANTIATE_TEST_SUITE_P(Catalogue, Models, testing::ValuesIn(catalogue_files()),
                          [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
 
 }  // namespace

@@ -37,6 +37,8 @@ AccessPattern converted(KernelContext& ctx, const AccessPattern& tile, DType to)
 // The same into an existing tile of equal size.
 void convert_into(KernelContext& ctx, const AccessPattern& dst, const AccessPattern& tile);
 
+// The dtype in which elementwise arithmetic on DTYPE is done: fp32 for floats, itself for others.
+inline DType domain_of(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
 // Engine of arithmetic on a dtype: floats on Vector, integers exactly on GpSimd.
 inline Engine engine_for(DType dtype) { return is_float(dtype) ? Engine::vector : Engine::gpsimd; }
 

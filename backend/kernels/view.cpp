@@ -8,8 +8,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
-
 [[noreturn]] void defect(const std::string& what) { throw Error(ErrorCode::internal, "kernel: " + what); }
 
 int64_t largest_divisor(int64_t n, int64_t limit) {

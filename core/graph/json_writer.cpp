@@ -27,8 +27,8 @@ std::string target_of_op(const std::string& op) {
 
 Json device_json() { return {{"type", "cpu"}, {"index", nullptr}}; }
 
-Json expression_json(const Expression& expression) {
-  if (expression.kind == Expression::Kind::integer) return {{"as_int", expression.value}};
+Json expression_json(const SymbolicExpression& expression) {
+  if (expression.kind == SymbolicExpression::Kind::integer) return {{"as_int", expression.value}};
   return {{"as_expr", {{"expr_str", to_srepr(expression)}, {"hint", nullptr}}}};
 }
 
@@ -110,8 +110,8 @@ class Writer {
  private:
   const Value& value(ValueId id) const { return graph_.values.at(static_cast<std::size_t>(id)); }
 
-  Expression symbol(const std::string& text) {
-    Expression expression = parse_expression(text);
+  SymbolicExpression symbol(const std::string& text) {
+    SymbolicExpression expression = parse_expression(text);
     std::vector<std::string> names;
     collect_symbols(expression, names);
     symbols_.insert(names.begin(), names.end());
@@ -119,7 +119,7 @@ class Writer {
   }
 
   Json tensor_meta(const Value& value) {
-    std::vector<Expression> sizes;
+    std::vector<SymbolicExpression> sizes;
     for (std::size_t i = 0; i < value.shape.size(); ++i) {
       if (i < value.symbols.size() && !value.symbols[i].empty()) {
         sizes.push_back(symbol(value.symbols[i]));
@@ -128,7 +128,7 @@ class Writer {
       }
     }
     Json sizes_json = Json::array();
-    for (const Expression& size : sizes) sizes_json.push_back(expression_json(size));
+    for (const SymbolicExpression& size : sizes) sizes_json.push_back(expression_json(size));
     return {{"dtype", export_code(value.dtype)},
             {"sizes", std::move(sizes_json)},
             {"requires_grad", false},
@@ -139,19 +139,20 @@ class Writer {
   }
 
   // Contiguous, as all tensors of a graph are (DESIGN: tensors are logically contiguous).
-  static Json strides(const std::vector<Expression>& sizes) {
+  static Json strides(const std::vector<SymbolicExpression>& sizes) {
     std::vector<Json> reversed;
-    Expression running;
+    SymbolicExpression running;
     running.value = 1;
     for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
       reversed.push_back(expression_json(running));
-      if (running.kind == Expression::Kind::integer && size->kind == Expression::Kind::integer) {
+      if (running.kind == SymbolicExpression::Kind::integer &&
+          size->kind == SymbolicExpression::Kind::integer) {
         running.value *= size->value > 0 ? size->value : 1;
-      } else if (running.kind == Expression::Kind::integer && running.value == 1) {
+      } else if (running.kind == SymbolicExpression::Kind::integer && running.value == 1) {
         running = *size;
       } else {
-        Expression product;
-        product.kind = Expression::Kind::function;
+        SymbolicExpression product;
+        product.kind = SymbolicExpression::Kind::function;
         product.name = "Mul";
         product.arguments = {running, *size};
         running = std::move(product);

@@ -5,10 +5,10 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kMaxLength = 512;  // more is no source link
+constexpr std::size_t kMaxLinkLength = 512;  // more is no source link
 
 std::string_view first_line(std::string_view text) {
-  return text.substr(0, std::min(text.find('\n'), kMaxLength));
+  return text.substr(0, std::min(text.find('\n'), kMaxLinkLength));
 }
 
 std::string shorten(std::string path) {
@@ -38,7 +38,7 @@ std::string source_location(std::string_view trace) {
     at = end + kLine.size();
     std::size_t digits = at;
     while (digits < trace.size() && trace[digits] >= '0' && trace[digits] <= '9') ++digits;
-    if (path.size() > kMaxLength || path.find('\n') != std::string_view::npos || digits == at) continue;
+    if (path.size() > kMaxLinkLength || path.find('\n') != std::string_view::npos || digits == at) continue;
     any = true;
     const std::string link = shorten(std::string(path)) + ":" + std::string(trace.substr(at, digits - at));
     const bool is_torch = link.rfind("torch/", 0) == 0;

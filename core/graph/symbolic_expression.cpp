@@ -13,17 +13,17 @@ namespace assay {
 namespace {
 
 constexpr int kMaxDepth = 64;
-constexpr std::size_t kMaxLength = std::size_t{64} << 10;
+constexpr std::size_t kMaxExpressionLength = std::size_t{64} << 10;
 
-Expression integer(int64_t value) {
-  Expression e;
+SymbolicExpression integer(int64_t value) {
+  SymbolicExpression e;
   e.value = value;
   return e;
 }
 
-Expression function(std::string name, std::vector<Expression> arguments) {
-  Expression e;
-  e.kind = Expression::Kind::function;
+SymbolicExpression function(std::string name, std::vector<SymbolicExpression> arguments) {
+  SymbolicExpression e;
+  e.kind = SymbolicExpression::Kind::function;
   e.name = std::move(name);
   e.arguments = std::move(arguments);
   return e;
@@ -33,9 +33,9 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  Expression run() {
-    if (text_.size() > kMaxLength) fail("too long");
-    Expression result = sum();
+  SymbolicExpression run() {
+    if (text_.size() > kMaxExpressionLength) fail("too long");
+    SymbolicExpression result = sum();
     skip_space();
     if (at_ != text_.size()) fail("expected the end");
     return result;
@@ -68,9 +68,9 @@ class Parser {
     if (!accept(token)) fail(what);
   }
 
-  Expression sum() {
+  SymbolicExpression sum() {
     const Depth depth(*this);
-    Expression left = product();
+    SymbolicExpression left = product();
     for (;;) {
       if (accept("+")) {
         left = combine("Add", std::move(left), product());
@@ -82,8 +82,8 @@ class Parser {
     }
   }
 
-  Expression product() {
-    Expression left = unary();
+  SymbolicExpression product() {
+    SymbolicExpression left = unary();
     int links = 0;  // a chain of divisions nests to the left without any recursion of this parser
     for (;; ++links) {
       if (links > kMaxDepth) fail("more than 64 factors");
@@ -101,18 +101,18 @@ class Parser {
     }
   }
 
-  Expression unary() {
+  SymbolicExpression unary() {
     const Depth depth(*this);
     if (accept("-")) return negate(unary());
-    Expression base = atom();
+    SymbolicExpression base = atom();
     if (accept("**")) return function("Pow", {std::move(base), unary()});
     return base;
   }
 
-  Expression atom() {
+  SymbolicExpression atom() {
     skip_space();
     if (accept("(")) {
-      Expression inside = sum();
+      SymbolicExpression inside = sum();
       expect(")", "expected ')'");
       return inside;
     }
@@ -121,13 +121,13 @@ class Parser {
     if (name == "true") return integer(1);
     if (name == "false") return integer(0);
     if (!accept("(")) {
-      Expression e;
-      e.kind = Expression::Kind::symbol;
+      SymbolicExpression e;
+      e.kind = SymbolicExpression::Kind::symbol;
       e.name = name;
       return e;
     }
     if (name == "Symbol") return symbol();
-    std::vector<Expression> arguments;
+    std::vector<SymbolicExpression> arguments;
     if (!accept(")")) {
       do {
         arguments.push_back(sum());
@@ -139,10 +139,10 @@ class Parser {
   }
 
   // After "Symbol(": a quoted name, then assumptions such as positive=True.
-  Expression symbol() {
+  SymbolicExpression symbol() {
     if (!accept("'") && !accept("\"")) fail("expected a quoted symbol name");
-    Expression e;
-    e.kind = Expression::Kind::symbol;
+    SymbolicExpression e;
+    e.kind = SymbolicExpression::Kind::symbol;
     e.name = identifier();
     if (!accept("'") && !accept("\"")) fail("expected a quote");
     while (accept(",")) {
@@ -166,7 +166,7 @@ class Parser {
     return std::string(text_.substr(start, at_ - start));
   }
 
-  Expression number() {
+  SymbolicExpression number() {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (error != std::errc()) fail("not a 64-bit integer");
@@ -174,14 +174,14 @@ class Parser {
     return integer(value);
   }
 
-  Expression negate(Expression e) {
-    if (e.kind == Expression::Kind::integer) return integer(-e.value);
+  SymbolicExpression negate(SymbolicExpression e) {
+    if (e.kind == SymbolicExpression::Kind::integer) return integer(-e.value);
     return combine("Mul", integer(-1), std::move(e));
   }
 
   // Sums and products are flat, as in SymPy.
-  static Expression combine(const char* name, Expression left, Expression right) {
-    if (left.kind == Expression::Kind::function && left.name == name) {
+  static SymbolicExpression combine(const char* name, SymbolicExpression left, SymbolicExpression right) {
+    if (left.kind == SymbolicExpression::Kind::function && left.name == name) {
       left.arguments.push_back(std::move(right));
       return left;
     }
@@ -195,9 +195,9 @@ class Parser {
 
 enum Precedence { kSum = 1, kProduct = 2, kUnary = 3, kPower = 4, kAtom = 5 };
 
-int precedence(const Expression& e) {
-  if (e.kind == Expression::Kind::integer) return e.value < 0 ? kUnary : kAtom;
-  if (e.kind == Expression::Kind::symbol) return kAtom;
+int precedence(const SymbolicExpression& e) {
+  if (e.kind == SymbolicExpression::Kind::integer) return e.value < 0 ? kUnary : kAtom;
+  if (e.kind == SymbolicExpression::Kind::symbol) return kAtom;
   if (e.arguments.size() >= 2 && e.name == "Add") return kSum;
   if (e.arguments.size() >= 2 && e.name == "Mul") return kProduct;
   if (e.arguments.size() == 2 && e.name == "FloorDiv") return kProduct;
@@ -205,7 +205,7 @@ int precedence(const Expression& e) {
   return kAtom;
 }
 
-std::string wrapped(const Expression& e, int at_least) {
+std::string wrapped(const SymbolicExpression& e, int at_least) {
   const std::string text = to_string(e);
   return precedence(e) >= at_least ? text : "(" + text + ")";
 }
@@ -295,11 +295,11 @@ std::optional<int64_t> apply_function(const std::string& name, const std::vector
 
 }  // namespace
 
-Expression parse_expression(std::string_view text) { return Parser(text).run(); }
+SymbolicExpression parse_expression(std::string_view text) { return Parser(text).run(); }
 
-std::string to_string(const Expression& e) {
-  if (e.kind == Expression::Kind::integer) return std::to_string(e.value);
-  if (e.kind == Expression::Kind::symbol) return e.name;
+std::string to_string(const SymbolicExpression& e) {
+  if (e.kind == SymbolicExpression::Kind::integer) return std::to_string(e.value);
+  if (e.kind == SymbolicExpression::Kind::symbol) return e.name;
   switch (precedence(e)) {
     case kSum: {
       std::string text = wrapped(e.arguments[0], kSum + 1);
@@ -324,9 +324,9 @@ std::string to_string(const Expression& e) {
   }
 }
 
-std::string to_srepr(const Expression& e) {
-  if (e.kind == Expression::Kind::integer) return fmt::format("Integer({})", e.value);
-  if (e.kind == Expression::Kind::symbol) {
+std::string to_srepr(const SymbolicExpression& e) {
+  if (e.kind == SymbolicExpression::Kind::integer) return fmt::format("Integer({})", e.value);
+  if (e.kind == SymbolicExpression::Kind::symbol) {
     // PyTorch's backed size symbols are positive; unbacked ones (u0, ...) carry no such promise.
     const bool unbacked = !e.name.empty() && e.name[0] != 's';
     return fmt::format("Symbol('{}', {}integer=True)", e.name, unbacked ? "" : "positive=True, ");
@@ -336,16 +336,16 @@ std::string to_srepr(const Expression& e) {
   return text + ")";
 }
 
-std::optional<int64_t> evaluate(const Expression& e, const std::map<std::string, int64_t>& symbols) {
-  if (e.kind == Expression::Kind::integer) return e.value;
-  if (e.kind == Expression::Kind::symbol) {
+std::optional<int64_t> evaluate(const SymbolicExpression& e, const std::map<std::string, int64_t>& symbols) {
+  if (e.kind == SymbolicExpression::Kind::integer) return e.value;
+  if (e.kind == SymbolicExpression::Kind::symbol) {
     const auto found = symbols.find(e.name);
     if (found == symbols.end()) return std::nullopt;
     return found->second;
   }
   std::vector<int64_t> values;
   values.reserve(e.arguments.size());
-  for (const Expression& argument : e.arguments) {
+  for (const SymbolicExpression& argument : e.arguments) {
     const auto value = evaluate(argument, symbols);
     if (!value) return std::nullopt;
     values.push_back(*value);
@@ -353,11 +353,12 @@ std::optional<int64_t> evaluate(const Expression& e, const std::map<std::string,
   return apply_function(e.name, values);
 }
 
-void collect_symbols(const Expression& e, std::vector<std::string>& names) {
-  if (e.kind == Expression::Kind::symbol && std::find(names.begin(), names.end(), e.name) == names.end()) {
+void collect_symbols(const SymbolicExpression& e, std::vector<std::string>& names) {
+  if (e.kind == SymbolicExpression::Kind::symbol &&
+      std::find(names.begin(), names.end(), e.name) == names.end()) {
     names.push_back(e.name);
   }
-  for (const Expression& argument : e.arguments) collect_symbols(argument, names);
+  for (const SymbolicExpression& argument : e.arguments) collect_symbols(argument, names);
 }
 
 }  // namespace assay

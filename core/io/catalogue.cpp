@@ -9,13 +9,13 @@
 namespace assay {
 namespace {
 
-constexpr uint64_t kMaxText = uint64_t{64} << 20;
+constexpr uint64_t kMaxCatalogueText = uint64_t{64} << 20;
 
 }  // namespace
 
 Model parse_catalogue(std::string_view bytes, const std::string& origin) {
   std::string text;
-  unpack_zstd(bytes, origin, kMaxText, [&](std::string_view piece) { text += piece; });
+  unpack_zstd(bytes, origin, kMaxCatalogueText, [&](std::string_view piece) { text += piece; });
   const nlohmann::json document = parse_json(text, origin);
   return CatalogueDocument(document, origin).model();
 }

@@ -1,12 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zstd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/io/base64.h"
+#include "core/io/compressed_test.h"
 #include "core/io/model.h"
 
 namespace assay {
@@ -16,14 +16,8 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string compress(const std::string& text) {
-  std::string bytes(ZSTD_compressBound(text.size()), '\0');
-  bytes.resize(ZSTD_compress(bytes.data(), bytes.size(), text.data(), text.size(), 1));
-  return bytes;
-}
-
 // y = x + w, with w tied to v.
-json document() {
+json catalogue_document() {
   Graph graph;
   graph.id = "g";
   graph.values = {{"p_w", ValueKind::tensor, DType::f32, {3}, -1, {}},
@@ -53,7 +47,7 @@ json document() {
   return d;
 }
 
-std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::malformed_file) {
+std::string catalogue_refusal(const std::string& bytes, ErrorCode code = ErrorCode::malformed_file) {
   try {
     parse_catalogue(bytes, "some.json.zst");
   } catch (const Error& error) {
@@ -67,13 +61,13 @@ std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::malfor
 
 template <typename Change>
 std::string refusal_of_changed(Change change, ErrorCode code = ErrorCode::malformed_file) {
-  json d = document();
+  json d = catalogue_document();
   change(d["assay"]);
-  return refusal(compress(d.dump()), code);
+  return catalogue_refusal(compress(d.dump()), code);
 }
 
 TEST(Catalogue, ReadsAFile) {
-  const Model model = parse_catalogue(compress(document().dump()), "some.json.zst");
+  const Model model = parse_catalogue(compress(catalogue_document().dump()), "some.json.zst");
   EXPECT_EQ(model.weights.at("c").to_ints(), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(model.weights.at("v").storage(), model.weights.at("w").storage());
   for (const double value : model.weights.at("w").to_doubles()) {
@@ -109,9 +103,9 @@ TEST(Catalogue, NamesWhatIsWrong) {
                 a["inputs"]["x"]["integers"] = {{"low", 3}, {"high", 3}};
               }),
               HasSubstr("[3, 3)"));
-  json d = document();
+  json d = catalogue_document();
   d.erase("assay");
-  EXPECT_THAT(refusal(compress(d.dump())), HasSubstr("'assay' is missing"));
+  EXPECT_THAT(catalogue_refusal(compress(d.dump())), HasSubstr("'assay' is missing"));
 }
 
 TEST(Catalogue, RefusesHugeTensors) {
@@ -128,18 +122,19 @@ TEST(Catalogue, RefusesHugeTensors) {
 }
 
 TEST(Catalogue, RefusesBadFrames) {
-  const std::string good = compress(document().dump());
+  const std::string good = compress(catalogue_document().dump());
   for (std::size_t length = 4; length < good.size(); length += 13) {
-    EXPECT_THAT(refusal(good.substr(0, length)), testing::AnyOf(HasSubstr("cut off"), HasSubstr("zstd")));
+    EXPECT_THAT(catalogue_refusal(good.substr(0, length)),
+                testing::AnyOf(HasSubstr("cut off"), HasSubstr("zstd")));
   }
-  EXPECT_THAT(refusal(good + "x"), HasSubstr("data after the zstd frame"));
+  EXPECT_THAT(catalogue_refusal(good + "x"), HasSubstr("data after the zstd frame"));
   std::string damaged = good;
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);
-  refusal(damaged);
+  catalogue_refusal(damaged);
   const std::string bomb = compress(std::string((std::size_t{64} << 20) + 1, ' '));
   EXPECT_LT(bomb.size(), 100'000u);
-  EXPECT_THAT(refusal(bomb), HasSubstr("limit"));
-  EXPECT_THAT(refusal(compress(std::string(200'000, '['))), HasSubstr("nesting"));
+  EXPECT_THAT(catalogue_refusal(bomb), HasSubstr("limit"));
+  EXPECT_THAT(catalogue_refusal(compress(std::string(200'000, '['))), HasSubstr("nesting"));
 }
 
 TEST(Base64, KnownAnswers) {  // RFC 4648, section 10

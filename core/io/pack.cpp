@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr uint64_t kMaxText = uint64_t{1} << 30;
+constexpr uint64_t kMaxPackText = uint64_t{1} << 30;
 constexpr std::size_t kMaxLine = std::size_t{64} << 20;
 
 PackedModel read_line(std::string_view line, const std::string& place) {
@@ -46,7 +46,7 @@ void read_pack(std::string_view bytes, const std::string& origin,
     }
     line += piece;
   };
-  unpack_zstd(bytes, origin, kMaxText, [&](std::string_view piece) {
+  unpack_zstd(bytes, origin, kMaxPackText, [&](std::string_view piece) {
     for (std::size_t end; (end = piece.find('\n')) != std::string_view::npos; piece.remove_prefix(end + 1)) {
       extend(piece.substr(0, end));
       use(read_line(line, place()));

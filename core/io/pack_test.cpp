@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zstd.h>
 
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/io/base64.h"
+#include "core/io/compressed_test.h"
 #include "core/io/zstd_text.h"
 
 namespace assay {
@@ -20,19 +20,13 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string compress(const std::string& text) {
-  std::string bytes(ZSTD_compressBound(text.size()), '\0');
-  bytes.resize(ZSTD_compress(bytes.data(), bytes.size(), text.data(), text.size(), 1));
-  return bytes;
-}
-
 json floats(const std::vector<float>& values) {
   const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   return {{"dtype", "float32"}, {"shape", {values.size()}}, {"data", encode_base64(bytes)}};
 }
 
 // y = |x|
-json document(const std::string& id) {
+json pack_document(const std::string& id) {
   Graph graph;
   graph.id = "g";
   graph.values = {{"x", ValueKind::tensor, DType::f32, {2}, -1, {}},
@@ -55,7 +49,7 @@ std::vector<PackedModel> read(const std::string& bytes) {
   return models;
 }
 
-std::string refusal(const std::string& bytes) {
+std::string pack_refusal(const std::string& bytes) {
   try {
     read(bytes);
   } catch (const Error& error) {
@@ -67,7 +61,7 @@ std::string refusal(const std::string& bytes) {
 }
 
 TEST(Pack, ReadsOneModelALine) {
-  const std::string text = document("abs/0").dump() + "\n" + document("abs/1").dump();
+  const std::string text = pack_document("abs/0").dump() + "\n" + pack_document("abs/1").dump();
   for (const std::string& whole : {text, text + "\n"}) {
     const std::vector<PackedModel> models = read(compress(whole));
     ASSERT_EQ(models.size(), 2u);
@@ -81,10 +75,10 @@ TEST(Pack, ReadsOneModelALine) {
 }
 
 TEST(Pack, LinesLongerThanThePiecesThatAreUnpacked) {
-  json large = document("large");
+  json large = pack_document("large");
   large["padding"] = std::string(3 * ZSTD_DStreamOutSize(), 'x');
-  const std::vector<PackedModel> models =
-      read(compress(document("a").dump() + "\n" + large.dump() + "\n" + document("b").dump() + "\n"));
+  const std::vector<PackedModel> models = read(
+      compress(pack_document("a").dump() + "\n" + large.dump() + "\n" + pack_document("b").dump() + "\n"));
   ASSERT_EQ(models.size(), 3u);
   EXPECT_EQ(models[1].id, "large");
   EXPECT_EQ(models[2].id, "b");
@@ -120,9 +114,9 @@ TEST(Pack, AModelThatCannotBeReadIsReportedByItsId) {
        }}};
   for (const auto& [message, change] : changes) {
     SCOPED_TRACE(message);
-    json bad = document("bad");
+    json bad = pack_document("bad");
     change(bad);
-    const std::vector<PackedModel> models = read(compress(bad.dump() + "\n" + document("good").dump()));
+    const std::vector<PackedModel> models = read(compress(bad.dump() + "\n" + pack_document("good").dump()));
     ASSERT_EQ(models.size(), 2u);
     ASSERT_TRUE(models[0].problem);
     EXPECT_EQ(models[0].id, "bad");
@@ -132,24 +126,26 @@ TEST(Pack, AModelThatCannotBeReadIsReportedByItsId) {
 }
 
 TEST(Pack, WhatIsNoPackIsRefusedByLine) {
-  const std::string good = document("a").dump() + "\n";
-  EXPECT_THAT(refusal("no frame"), HasSubstr("some.jsonl.zst: byte"));
+  const std::string good = pack_document("a").dump() + "\n";
+  EXPECT_THAT(pack_refusal("no frame"), HasSubstr("some.jsonl.zst: byte"));
   const std::string frame = compress(good);
-  EXPECT_THAT(refusal(frame.substr(0, frame.size() / 2)), HasSubstr("cut off"));
-  EXPECT_THAT(refusal(frame + "x"), HasSubstr("data after the zstd frame"));
-  EXPECT_THAT(refusal(compress(good + "{")), HasSubstr("some.jsonl.zst, line 2"));
-  EXPECT_THAT(refusal(compress(good + "\n" + good)), HasSubstr("some.jsonl.zst, line 2"));
-  EXPECT_THAT(refusal(compress("{}")), AllOf(HasSubstr("line 1"), HasSubstr("assay")));
+  EXPECT_THAT(pack_refusal(frame.substr(0, frame.size() / 2)), HasSubstr("cut off"));
+  EXPECT_THAT(pack_refusal(frame + "x"), HasSubstr("data after the zstd frame"));
+  EXPECT_THAT(pack_refusal(compress(good + "{")), HasSubstr("some.jsonl.zst, line 2"));
+  EXPECT_THAT(pack_refusal(compress(good + "\n" + good)), HasSubstr("some.jsonl.zst, line 2"));
+  EXPECT_THAT(pack_refusal(compress("{}")), AllOf(HasSubstr("line 1"), HasSubstr("assay")));
   for (const std::string id : {"", "/a", "a/", "a//b", "a/../b", "a b", "\x7f", "a\n"}) {
-    EXPECT_THAT(refusal(compress(document(id).dump())), HasSubstr("line 1: assay.id: expected an id")) << id;
+    EXPECT_THAT(pack_refusal(compress(pack_document(id).dump())),
+                HasSubstr("line 1: assay.id: expected an id"))
+        << id;
   }
-  EXPECT_THAT(refusal(compress(document(std::string(201, 'a')).dump())), HasSubstr("assay.id"));
+  EXPECT_THAT(pack_refusal(compress(pack_document(std::string(201, 'a')).dump())), HasSubstr("assay.id"));
 }
 
 TEST(Pack, BombsAreRefusedBeforeTheyAreUnpacked) {
   std::string bomb = compress(std::string(std::size_t{65} << 20, ' '));
   EXPECT_LT(bomb.size(), 100'000u);
-  EXPECT_THAT(refusal(bomb), HasSubstr("line 1: longer than 67108864 bytes"));
+  EXPECT_THAT(pack_refusal(bomb), HasSubstr("line 1: longer than 67108864 bytes"));
   EXPECT_THROW(unpack_zstd(bomb, "bomb", 1000, [](std::string_view) {}), Error);
 }
 

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 std::string path_of(const std::string& name) {
   return std::string(ASSAY_SOURCE_DIR) + "/core/io/testdata/" + name + ".pt2";
 }
-Model read(const std::string& name) { return read_model(path_of(name)); }
+Model read_pt2(const std::string& name) { return read_model(path_of(name)); }
 
 // The entries of a real archive, to be changed and packed again.
 std::map<std::string, ArchiveEntry> entries_of(const std::string& name) {
@@ -30,7 +30,7 @@ std::map<std::string, ArchiveEntry> entries_of(const std::string& name) {
   return entries;
 }
 
-std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::malformed_file) {
+std::string pt2_refusal(const std::string& bytes, ErrorCode code = ErrorCode::malformed_file) {
   try {
     parse_pt2(bytes, "some.pt2");
   } catch (const Error& error) {
@@ -41,13 +41,13 @@ std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::malfor
   ADD_FAILURE() << "accepted";
   return "";
 }
-std::string refusal(const std::map<std::string, ArchiveEntry>& entries,
-                    ErrorCode code = ErrorCode::malformed_file) {
-  return refusal(make_archive(entries), code);
+std::string pt2_refusal(const std::map<std::string, ArchiveEntry>& entries,
+                        ErrorCode code = ErrorCode::malformed_file) {
+  return pt2_refusal(make_archive(entries), code);
 }
 
 TEST(Pt2, ReadsWeightsBuffersAndConstants) {
-  const Model model = read("tied");
+  const Model model = read_pt2("tied");
   ASSERT_EQ(model.weights.size(), 6u);
   const Tensor& embedding = model.weights.at("embedding.weight");
   EXPECT_EQ(embedding.shape(), (Shape{10, 4}));
@@ -64,7 +64,7 @@ TEST(Pt2, ReadsWeightsBuffersAndConstants) {
 }
 
 TEST(Pt2, ReadsAnEmptyGraphWhoseOutputsAreInputs) {
-  const Model model = read("identity");
+  const Model model = read_pt2("identity");
   EXPECT_TRUE(model.graph.nodes.empty());
   ASSERT_EQ(model.graph.outputs.size(), 4u);
   EXPECT_EQ(model.graph.outputs[0].value, model.graph.find_value("y"));
@@ -74,7 +74,7 @@ TEST(Pt2, ReadsAnEmptyGraphWhoseOutputsAreInputs) {
 }
 
 TEST(Pt2, ReadsExportsThatWereNotDecomposed) {
-  const Model model = read("training");
+  const Model model = read_pt2("training");
   for (const Node& node : model.graph.nodes) EXPECT_EQ(node.op.find("_."), std::string::npos) << node.op;
   ASSERT_EQ(model.graph.outputs.size(), 4u);
   EXPECT_EQ(model.graph.outputs[0].kind, OutputKind::buffer_mutation);
@@ -88,19 +88,19 @@ TEST(Pt2, ReadsExportsThatWereNotDecomposed) {
 }
 
 TEST(Pt2, RefusesMutationsThatViewsSee) {
-  EXPECT_THAT(refusal(read_file(path_of("view_mutation")), ErrorCode::unsupported),
+  EXPECT_THAT(pt2_refusal(read_file(path_of("view_mutation")), ErrorCode::unsupported),
               HasSubstr("run_decompositions"));
 }
 
 TEST(Pt2, ListsUnknownOperators) {
-  EXPECT_THAT(refusal(read_file(path_of("custom")), ErrorCode::unknown_operator),
+  EXPECT_THAT(pt2_refusal(read_file(path_of("custom")), ErrorCode::unknown_operator),
               AllOf(HasSubstr("assay_testdata::twice.default (2 times"), HasSubstr("linalg_eigvalsh")));
-  EXPECT_THAT(refusal(read_file(path_of("control")), ErrorCode::unknown_operator),
+  EXPECT_THAT(pt2_refusal(read_file(path_of("control")), ErrorCode::unknown_operator),
               HasSubstr("higher_order::cond"));
 }
 
 TEST(Pt2, ReadsKindsOfArguments) {
-  const Model model = read("kinds");
+  const Model model = read_pt2("kinds");
   bool infinity = false;
   bool rounding = false;
   for (const Node& node : model.graph.nodes) {
@@ -115,7 +115,7 @@ TEST(Pt2, ReadsKindsOfArguments) {
 
 // Symbolic sizes.
 TEST(Specialise, FollowsTheInputs) {
-  const Model model = read("dynamic");
+  const Model model = read_pt2("dynamic");
   EXPECT_TRUE(model.graph.has_symbols());
   const Graph graph = specialise(model.graph, {{"x", {DType::f32, {5, 4}}}, {"ids", {DType::i64, {15}}}});
   EXPECT_FALSE(graph.has_symbols());
@@ -134,7 +134,7 @@ TEST(Specialise, FollowsTheInputs) {
 }
 
 TEST(Specialise, NamesInputsThatDoNotFit) {
-  const Model model = read("dynamic");
+  const Model model = read_pt2("dynamic");
   const auto refused = [&](const std::map<std::string, TensorMeta>& inputs) -> std::string {
     try {
       specialise(model.graph, inputs);
@@ -170,14 +170,14 @@ TEST(Specialise, SolvesAndHoldsExpressions) {
 
 // Inputs for models that have none.
 TEST(DefaultInputs, StayInsideWhatIsIndexed) {
-  const auto tied = default_input_recipes(read("tied"));
+  const auto tied = default_input_recipes(read_pt2("tied"));
   const auto& ids = std::get<IntegerDraw>(tied.at("ids").source);
   EXPECT_EQ(ids.low, 0);
   EXPECT_EQ(ids.high, 10);
-  const auto kinds = default_input_recipes(read("kinds"));
+  const auto kinds = default_input_recipes(read_pt2("kinds"));
   EXPECT_EQ(std::get<IntegerDraw>(kinds.at("index").source).high, 3);  // x[:, index] of a [2, 3] tensor
   EXPECT_EQ(std::get<UniformDraw>(kinds.at("x").source).scale, 1);
-  EXPECT_THROW(default_input_recipes(read("dynamic")), Error);
+  EXPECT_THROW(default_input_recipes(read_pt2("dynamic")), Error);
 }
 
 TEST(DefaultInputs, FollowSums) {
@@ -210,18 +210,18 @@ TEST(DefaultInputs, FollowSums) {
 
 // Archives that lie.
 TEST(Pt2, RefusesOtherFiles) {
-  EXPECT_THAT(refusal(std::string("not a zip")), HasSubstr("zip"));
-  EXPECT_THAT(refusal({{"x/readme", {"hello"}}}), HasSubstr("torch.export.save"));
-  EXPECT_THAT(refusal({{"serialized_exported_program.json", {"{}"}}, {"serialized_state_dict.pt", {""}}},
-                      ErrorCode::unsupported),
+  EXPECT_THAT(pt2_refusal(std::string("not a zip")), HasSubstr("zip"));
+  EXPECT_THAT(pt2_refusal({{"x/readme", {"hello"}}}), HasSubstr("torch.export.save"));
+  EXPECT_THAT(pt2_refusal({{"serialized_exported_program.json", {"{}"}}, {"serialized_state_dict.pt", {""}}},
+                          ErrorCode::unsupported),
               HasSubstr("pickle"));
-  EXPECT_THAT(refusal({{"archive/data.pkl", {""}}}, ErrorCode::unsupported), HasSubstr("torch.save"));
+  EXPECT_THAT(pt2_refusal({{"archive/data.pkl", {""}}}, ErrorCode::unsupported), HasSubstr("torch.save"));
   auto two = entries_of("identity");
   two["identity/models/second.json"] = two["identity/models/model.json"];
-  EXPECT_THAT(refusal(two, ErrorCode::unsupported), HasSubstr("2 models"));
+  EXPECT_THAT(pt2_refusal(two, ErrorCode::unsupported), HasSubstr("2 models"));
   auto big = entries_of("identity");
   big["identity/byteorder"] = {"big"};
-  EXPECT_THAT(refusal(big, ErrorCode::unsupported), HasSubstr("byteorder"));
+  EXPECT_THAT(pt2_refusal(big, ErrorCode::unsupported), HasSubstr("byteorder"));
 }
 
 constexpr const char* kModel = "tied/models/model.json";
@@ -234,7 +234,7 @@ std::string refusal_of_changed(const char* entry, Change change, ErrorCode code 
   json document = json::parse(entries.at(entry).content);
   change(document);
   entries[entry] = {document.dump()};
-  return refusal(entries, code);
+  return pt2_refusal(entries, code);
 }
 
 TEST(Pt2, HoldsTensorsAgainstTheirStorage) {
@@ -298,17 +298,17 @@ TEST(Pt2, RefusesHostileJson) {
   for (const char* entry : {kModel, kWeights}) {
     auto entries = entries_of("tied");
     entries[entry] = {std::string(200'000, '[')};
-    EXPECT_THAT(refusal(entries), AllOf(HasSubstr(entry), HasSubstr("nesting")));
+    EXPECT_THAT(pt2_refusal(entries), AllOf(HasSubstr(entry), HasSubstr("nesting")));
     entries[entry] = {"{\"config\": 1, \"c\\u006fnfig\": 2}"};
-    EXPECT_THAT(refusal(entries), AllOf(HasSubstr(entry), HasSubstr("appears twice")));
+    EXPECT_THAT(pt2_refusal(entries), AllOf(HasSubstr(entry), HasSubstr("appears twice")));
     entries[entry] = {"\xff"};
-    refusal(entries);
+    pt2_refusal(entries);
   }
 }
 
 TEST(Pt2, RefusesEveryTruncation) {
   const std::string bytes = read_file(path_of("identity"));
-  for (std::size_t length = 0; length + 1 < bytes.size(); length += 61) refusal(bytes.substr(0, length));
+  for (std::size_t length = 0; length + 1 < bytes.size(); length += 61) pt2_refusal(bytes.substr(0, length));
 }
 
 TEST(ReadModel, SaysWhatAFileIsNot) {

@@ -25,7 +25,7 @@ std::string file_of(const std::string& header, const std::string& data, uint64_t
   return bytes + header + data;
 }
 
-std::string refusal(const std::string& bytes) {
+std::string safetensors_refusal(const std::string& bytes) {
   try {
     parse_safetensors(bytes, "some.safetensors");
   } catch (const Error& error) {
@@ -91,17 +91,20 @@ TEST(Safetensors, HasNoNameForTrainiumsE4m3) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
     EXPECT_THAT(error.what(), HasSubstr("'w'"));
   }
-  EXPECT_THAT(refusal(file_of(R"({"w":{"dtype":"F8_E4M3_IEEE","shape":[1],"data_offsets":[0,1]}})", "x")),
-              HasSubstr("unknown dtype"));
+  EXPECT_THAT(
+      safetensors_refusal(file_of(R"({"w":{"dtype":"F8_E4M3_IEEE","shape":[1],"data_offsets":[0,1]}})", "x")),
+      HasSubstr("unknown dtype"));
 }
 
 TEST(Safetensors, NamesWhatIsWrong) {
-  EXPECT_THAT(refusal(""), HasSubstr("header length"));
-  EXPECT_THAT(refusal(file_of("{}", "", 1000)), HasSubstr("claims 1000 bytes"));
-  EXPECT_THAT(refusal(file_of("{}", "", ~uint64_t{0})), HasSubstr("claims"));
-  EXPECT_THAT(refusal(file_of("[]", "")), HasSubstr("expected an object"));
-  EXPECT_THAT(refusal(file_of("{}", "abc")), HasSubstr("3 bytes of data follow"));
-  const auto one = [](const char* entry, const char* data) { return refusal(file_of(entry, data)); };
+  EXPECT_THAT(safetensors_refusal(""), HasSubstr("header length"));
+  EXPECT_THAT(safetensors_refusal(file_of("{}", "", 1000)), HasSubstr("claims 1000 bytes"));
+  EXPECT_THAT(safetensors_refusal(file_of("{}", "", ~uint64_t{0})), HasSubstr("claims"));
+  EXPECT_THAT(safetensors_refusal(file_of("[]", "")), HasSubstr("expected an object"));
+  EXPECT_THAT(safetensors_refusal(file_of("{}", "abc")), HasSubstr("3 bytes of data follow"));
+  const auto one = [](const char* entry, const char* data) {
+    return safetensors_refusal(file_of(entry, data));
+  };
   EXPECT_THAT(one(R"({"w":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})", "abcd"),
               AllOf(HasSubstr("['w'].dtype"), HasSubstr("F99")));
   EXPECT_THAT(one(R"({"w":{"dtype":"f32","shape":[1],"data_offsets":[0,4]}})", "abcd"),
@@ -124,7 +127,7 @@ TEST(Safetensors, NamesWhatIsWrong) {
       one(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
           "a"),
       HasSubstr("appears twice"));
-  EXPECT_THAT(refusal(file_of(std::string(200'000, '['), "")), HasSubstr("nesting"));
+  EXPECT_THAT(safetensors_refusal(file_of(std::string(200'000, '['), "")), HasSubstr("nesting"));
   EXPECT_THAT(one(R"({"w":{"dtype":"U8","shape":[1]}})", "a"), HasSubstr("data_offsets"));
 }
 
@@ -132,7 +135,7 @@ TEST(Safetensors, RefusesEveryTruncation) {
   TensorFile file;
   file.tensors.emplace("a", Tensor::from_ints(DType::i16, {3}, {1, 2, 3}));
   const std::string bytes = serialize_safetensors(file);
-  for (std::size_t length = 0; length < bytes.size(); ++length) refusal(bytes.substr(0, length));
+  for (std::size_t length = 0; length < bytes.size(); ++length) safetensors_refusal(bytes.substr(0, length));
 }
 
 class FileTest : public testing::Test {

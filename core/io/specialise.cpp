@@ -17,13 +17,13 @@ bool is_plain(const Shape& shape) { return std::find(shape.begin(), shape.end(),
 
 Scalar integer(int64_t value) { return {Scalar::Kind::integer, value, static_cast<double>(value)}; }
 
-Argument to_argument(const Scalar& scalar) {
+Argument constant_argument(const Scalar& scalar) {
   if (scalar.kind == Scalar::Kind::integer) return scalar.i;
   if (scalar.kind == Scalar::Kind::boolean) return scalar.i != 0;
   return scalar.f;
 }
 
-std::optional<Scalar> to_scalar(const Argument& argument) {
+std::optional<Scalar> constant_of(const Argument& argument) {
   if (const auto* i = std::get_if<int64_t>(&argument)) return integer(*i);
   if (const auto* f = std::get_if<double>(&argument)) return Scalar{Scalar::Kind::floating, 0, *f};
   if (const auto* b = std::get_if<bool>(&argument)) return Scalar{Scalar::Kind::boolean, *b, *b ? 1.0 : 0.0};
@@ -43,7 +43,7 @@ class Specialiser {
     for (Node& node : graph_.nodes) evaluate_node(node);
     for (GraphOutput& output : graph_.outputs) {
       if (output.value < 0 || !known(output.value)) continue;
-      output.constant = to_argument(*known(output.value));
+      output.constant = constant_argument(*known(output.value));
       output.value = -1;
     }
     remove_folded();
@@ -73,7 +73,7 @@ class Specialiser {
   struct Equation {
     std::string input;
     std::size_t dim;
-    Expression expression;
+    SymbolicExpression expression;
     int64_t size;
   };
 
@@ -130,7 +130,7 @@ class Specialiser {
   // Binds symbols that stand alone first, then those in linear expressions of one unbound symbol (2*s0 + 1).
   void solve(const std::vector<Equation>& equations) {
     for (const Equation& equation : equations) {
-      if (equation.expression.kind == Expression::Kind::symbol) {
+      if (equation.expression.kind == SymbolicExpression::Kind::symbol) {
         symbols_.emplace(equation.expression.name, equation.size);
       }
     }
@@ -208,7 +208,7 @@ class Specialiser {
 
   void fold(NamedArgument& argument) {
     if (const auto* one = std::get_if<ValueArg>(&argument.value)) {
-      if (one->id >= 0 && known(one->id)) argument.value = to_argument(*known(one->id));
+      if (one->id >= 0 && known(one->id)) argument.value = constant_argument(*known(one->id));
     } else if (auto* ints = std::get_if<IntListArg>(&argument.value)) {
       bool left = false;
       for (std::size_t i = 0; i < ints->values.size(); ++i) {
@@ -226,7 +226,7 @@ class Specialiser {
 
   void check_assertion(const Node& node) {
     const NamedArgument* self = node.find("self");
-    const auto holds = self == nullptr ? std::nullopt : to_scalar(self->value);
+    const auto holds = self == nullptr ? std::nullopt : constant_of(self->value);
     if (!holds || holds->as_double() != 0) return;
     const NamedArgument* message = node.find("assert_msg");
     const auto* text = message == nullptr ? nullptr : std::get_if<std::string>(&message->value);
@@ -238,7 +238,7 @@ class Specialiser {
     if (is_symbolic_function(node.op)) {
       std::vector<Scalar> arguments;
       for (const NamedArgument& argument : node.arguments) {
-        const auto scalar = to_scalar(argument.value);
+        const auto scalar = constant_of(argument.value);
         if (!scalar) return std::nullopt;
         arguments.push_back(*scalar);
       }

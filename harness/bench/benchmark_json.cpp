@@ -8,18 +8,18 @@
 
 namespace assay {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json benchmark_document(const std::string& executable) {
+OrderedJson benchmark_document(const std::string& executable) {
   return {{"context",
            {{"date", utc_now()},
             {"executable", executable},
             {"num_cpus", std::thread::hardware_concurrency()},
             {"library_build_type", "release"}}},
-          {"benchmarks", Json::array()}};
+          {"benchmarks", OrderedJson::array()}};
 }
 
-Json median_entry(const std::string& name, const std::vector<double>& seconds) {
+OrderedJson median_entry(const std::string& name, const std::vector<double>& seconds) {
   const double ns = median_of(seconds) * 1e9;
   return {{"name", name + "_median"},
           {"run_name", name},

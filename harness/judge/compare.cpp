@@ -11,8 +11,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 enum class Kind { fine, beyond, nan, special };
 
 struct Judged {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "reference/evaluate.h"
 
 namespace assay {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What a comparison found. `margin` is the largest |got - want| / Bound: 0 where the error is 0, infinite
 // where the error is not 0 and the Bound is, and infinite for a NaN, an infinity or a signed zero that should

@@ -12,9 +12,9 @@ namespace {
 using ::testing::HasSubstr;
 
 std::shared_ptr<const Graph> graph_with_state() {
-  testing::GraphBuilder builder;
+  emulation::GraphBuilder builder;
   const ValueId a = builder.input("a", DType::f32, {2, 3});
-  const ValueId r = builder.node("aten::relu.default", {testing::arg("self", a)});
+  const ValueId r = builder.node("aten::relu.default", {emulation::arg("self", a)});
   builder.buffer_output(r, "running_mean");
   builder.output(r);
   builder.output(a);
@@ -65,7 +65,7 @@ TEST(Expected, ShapesAndKindsMustFit) {
 }
 
 TEST(Expected, IntegersMayComeAsFloatsWithoutFraction) {
-  testing::GraphBuilder builder;
+  emulation::GraphBuilder builder;
   builder.output(builder.input("a", DType::i64, {2}));
   const auto graph = builder.build();
   const auto matched = match_expected(*graph, {{"0", Tensor::from_doubles(DType::f64, {2}, {3, -4})}}, "f");
@@ -77,7 +77,7 @@ TEST(Expected, IntegersMayComeAsFloatsWithoutFraction) {
 }
 
 TEST(Expected, ComplexComesAsARealView) {
-  testing::GraphBuilder builder;
+  emulation::GraphBuilder builder;
   builder.output(builder.input("a", DType::c64, {3}));
   const auto graph = builder.build();
   const auto matched = match_expected(*graph, {{"0", Tensor(DType::f64, {3, 2})}}, "f");
@@ -86,7 +86,7 @@ TEST(Expected, ComplexComesAsARealView) {
 }
 
 TEST(Expected, GoldenSlicesAreEvenlySpaced) {
-  testing::GraphBuilder builder;
+  emulation::GraphBuilder builder;
   builder.output(builder.input("a", DType::f32, {2, 32, 256}));
   const auto graph = builder.build();
   const std::map<std::string, Tensor> file{{"0", Tensor(DType::f64, {512})}};
@@ -95,7 +95,7 @@ TEST(Expected, GoldenSlicesAreEvenlySpaced) {
   EXPECT_EQ(matched[0]->positions[1], 32);
   EXPECT_EQ(matched[0]->positions.back(), 511 * 32);
   EXPECT_THAT(message_of(*graph, file), HasSubstr("[512]")) << "only golden files are slices";
-  Tensor numbers = testing::draw({DType::f32, {2, 32, 256}}, "n", 1);
+  Tensor numbers = emulation::draw({DType::f32, {2, 32, 256}}, "n", 1);
   const Tensor taken = take(numbers, matched[0]->positions);
   EXPECT_EQ(taken.to_doubles()[3], numbers.to_doubles()[96]);
 }

@@ -10,10 +10,10 @@
 namespace assay {
 namespace {
 
-using testing::DeviceOptions;
-using testing::judge_emulated;
-using testing::JudgedCase;
-using testing::text_of;
+using emulation::DeviceOptions;
+using emulation::judge_emulated;
+using emulation::JudgedCase;
+using emulation::text_of;
 
 namespace fs = std::filesystem;
 
@@ -72,13 +72,13 @@ TEST_P(Catalogue, AgreesWithItsGoldenSlice) {
     request.inputs = c.inputs;
     request.expected = read_safetensors(golden.string()).tensors;
     request.expected_source = "golden:" + GetParam() + ".safetensors";
-    request.contract = testing::emulated_contract();
+    request.contract = emulation::emulated_contract();
     request.mode = eager ? "eager" : "compile";
     Judge judge(std::move(request));
     const std::vector<Tensor> chain = judge.chain();
     DeviceOptions device;
     device.local_pass = eager;
-    const Verdict verdict = judge.judge(testing::run_emulated(*c.graph, c.inputs, chain, device));
+    const Verdict verdict = judge.judge(emulation::run_emulated(*c.graph, c.inputs, chain, device));
     EXPECT_EQ(verdict.status, Status::pass) << (eager ? "eager " : "compile ") << text_of(verdict);
     EXPECT_EQ(verdict.witness, "golden:" + GetParam() + ".safetensors");
   }

@@ -11,19 +11,19 @@
 namespace assay {
 namespace {
 
-using testing::arg;
-using testing::DeviceOptions;
-using testing::GraphBuilder;
+using emulation::arg;
+using emulation::DeviceOptions;
+using emulation::GraphBuilder;
+using emulation::int_arg;
+using emulation::judge_emulated;
+using emulation::JudgedCase;
+using emulation::text_of;
 using ::testing::HasSubstr;
-using testing::int_arg;
-using testing::judge_emulated;
-using testing::JudgedCase;
-using testing::text_of;
 
 JudgedCase model(uint64_t seed, DType dtype = DType::f32) {
   JudgedCase c;
-  c.graph = testing::small_model(dtype);
-  c.inputs = testing::draw_inputs(*c.graph, seed, 1);
+  c.graph = emulation::small_model(dtype);
+  c.inputs = emulation::draw_inputs(*c.graph, seed, 1);
   return c;
 }
 
@@ -135,7 +135,7 @@ JudgedCase with_decision(double nearly_zero) {
 RunResult decided_otherwise(const JudgedCase& c, bool eager) {
   DeviceOptions device;
   const std::vector<Tensor> chain = reference::local_chain(*c.graph, c.inputs);
-  RunResult run = testing::run_emulated(*c.graph, c.inputs, chain, device);
+  RunResult run = emulation::run_emulated(*c.graph, c.inputs, chain, device);
   const auto flip = [](Tensor& tensor) {
     std::vector<int64_t> values = tensor.to_ints();
     values[2] = 1 - values[2];
@@ -155,7 +155,7 @@ Verdict judge_run(const JudgedCase& c, const RunResult& run, const std::string& 
   request.case_id = "test";
   request.graph = c.graph;
   request.inputs = c.inputs;
-  request.contract = testing::emulated_contract();
+  request.contract = emulation::emulated_contract();
   request.mode = mode;
   return Judge(std::move(request)).judge(run);
 }
@@ -214,7 +214,7 @@ TEST(JudgeDecisions, ClearOnesMustBeRight) {
 TEST(JudgeDecisions, TheWorldsMarkWhatDependsOnThem) {
   const JudgedCase c = with_decision(0);
   ReplayRequest request;
-  const Contract contract = testing::emulated_contract();
+  const Contract contract = emulation::emulated_contract();
   const std::map<std::string, std::string> options;
   std::vector<reference::Wide> inputs;
   for (const Tensor& input : c.inputs) inputs.push_back(reference::Wide::from(input));
@@ -241,7 +241,7 @@ TEST(JudgeDecisions, TiesOfTopKFollowTheDevice) {
   c.graph = b.build();
   c.inputs = {Tensor::from_doubles(DType::f32, {4}, {3, 1, 3, 3}),
               Tensor::from_doubles(DType::f32, {4}, {10, 20, 30, 40})};
-  RunResult run = testing::run_emulated(*c.graph, c.inputs, reference::local_chain(*c.graph, c.inputs));
+  RunResult run = emulation::run_emulated(*c.graph, c.inputs, reference::local_chain(*c.graph, c.inputs));
   EXPECT_EQ(judge_run(c, run, "eager").status, Status::pass);
   // The device picks the last two of the three.
   run.nodes[0].free[1] = Tensor::from_ints(DType::i64, {2}, {3, 2});
@@ -289,11 +289,11 @@ TEST(JudgeEndToEnd, OutputsWithoutRoundingMustBeEqual) {
   b.output(y);
   JudgedCase c;
   c.graph = b.build();
-  c.inputs = testing::draw_inputs(*c.graph, 1);
+  c.inputs = emulation::draw_inputs(*c.graph, 1);
   DeviceOptions compiled;
   compiled.local_pass = false;
   EXPECT_EQ(judge_emulated(c, compiled).status, Status::pass);
-  RunResult run = testing::run_emulated(*c.graph, c.inputs, {}, compiled);
+  RunResult run = emulation::run_emulated(*c.graph, c.inputs, {}, compiled);
   std::vector<double> values = run.outputs[1].to_doubles();
   values[1] = std::nextafterf(static_cast<float>(values[1]), 9.0F);
   run.outputs[1] = Tensor::from_doubles(DType::f32, {3}, values);
@@ -321,7 +321,7 @@ TEST(JudgeEndToEnd, SigmaIsFlooredByTheMedianOfTheNonZero) {
 TEST(JudgeRun, FindingsThatAreNotAboutValues) {
   const JudgedCase c = model(1);
   const std::vector<Tensor> chain = reference::local_chain(*c.graph, c.inputs);
-  const RunResult good = testing::run_emulated(*c.graph, c.inputs, chain);
+  const RunResult good = emulation::run_emulated(*c.graph, c.inputs, chain);
 
   RunResult run = good;
   run.repeatable = false;
@@ -406,8 +406,8 @@ TEST(JudgeWitness, TheReferenceIsJudgedByFloat128) {
 
 TEST(JudgeWitness, GraphsInDoublePrecisionAreJudgedByFloat128) {
   JudgedCase c;
-  c.graph = testing::small_model(DType::f64, 1);
-  c.inputs = testing::draw_inputs(*c.graph, 1, 1);
+  c.graph = emulation::small_model(DType::f64, 1);
+  c.inputs = emulation::draw_inputs(*c.graph, 1, 1);
   JudgeRequest request;
   request.case_id = "f64";
   request.graph = c.graph;
@@ -436,12 +436,12 @@ TEST(JudgeNodes, AllNodesWhereAsked) {
   request.case_id = "all";
   request.graph = c.graph;
   request.inputs = c.inputs;
-  request.contract = testing::emulated_contract();
+  request.contract = emulation::emulated_contract();
   request.mode = "eager";
   request.keep_all_nodes = true;
   Judge judge(request);
   const std::vector<Tensor> chain = judge.chain();
-  const Verdict verdict = judge.judge(testing::run_emulated(*c.graph, c.inputs, chain));
+  const Verdict verdict = judge.judge(emulation::run_emulated(*c.graph, c.inputs, chain));
   ASSERT_EQ(verdict.nodes.size(), c.graph->nodes.size());
   EXPECT_EQ(verdict.nodes[0].status, "pass");
   EXPECT_EQ(verdict.nodes[0].dtype, "f32");

@@ -14,15 +14,15 @@
 namespace assay {
 namespace {
 
-using testing::DeviceOptions;
-using testing::judge_emulated;
-using testing::JudgedCase;
-using testing::text_of;
+using emulation::DeviceOptions;
+using emulation::judge_emulated;
+using emulation::JudgedCase;
+using emulation::text_of;
 
 TEST(JudgeOperators, NoFalseAlarmInTenSeeds) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (uint64_t seed = 0; seed < 10; ++seed) {
-      for (const JudgedCase& c : testing::operator_cases(seed, dtype)) {
+      for (const JudgedCase& c : emulation::operator_cases(seed, dtype)) {
         DeviceOptions device;
         device.seed = seed;
         const Verdict verdict = judge_emulated(c, device, seed);
@@ -36,7 +36,7 @@ TEST(JudgeOperators, NoFalseAlarmInTenSeeds) {
 }
 
 TEST(JudgeOperators, TheSuiteDrawnGatesAreApplied) {
-  for (const JudgedCase& c : testing::operator_cases(3)) {
+  for (const JudgedCase& c : emulation::operator_cases(3)) {
     const Verdict verdict = judge_emulated(c);
     const GateStatus rms = verdict.gates.at("rms").status, bias = verdict.gates.at("bias").status;
     if (c.graph->id == "aten::mm.default") {
@@ -53,8 +53,8 @@ TEST(JudgeOperators, TheSuiteDrawnGatesAreApplied) {
 // The mean of nothing is NaN by definition: comparable where a suite says that the operator is meant.
 TEST(JudgeOperators, NaNByDefinitionIsComparedWhereASuiteSaysSo) {
   JudgedCase c;
-  c.graph = testing::one_node(
-      {"aten::mean.dim", {{DType::f32, {0, 3}}}, {"self"}, {testing::ints_arg("dim", {0})}});
+  c.graph = emulation::one_node(
+      {"aten::mean.dim", {{DType::f32, {0, 3}}}, {"self"}, {emulation::ints_arg("dim", {0})}});
   c.inputs = {Tensor(DType::f32, {0, 3})};
   EXPECT_EQ(judge_emulated(c).reason, "reference_nan");
   c.checks.nan_policy = true;
@@ -67,7 +67,7 @@ TEST(JudgeOperators, NaNByDefinitionIsComparedWhereASuiteSaysSo) {
   request.graph = c.graph;
   request.inputs = c.inputs;
   request.checks = c.checks;
-  request.contract = testing::emulated_contract();
+  request.contract = emulation::emulated_contract();
   request.mode = "eager";
   EXPECT_EQ(Judge(std::move(request)).judge(zeros).status, Status::vacuous);
 }
@@ -75,7 +75,7 @@ TEST(JudgeOperators, NaNByDefinitionIsComparedWhereASuiteSaysSo) {
 // Numbers that the harness drew are not the device's.
 TEST(JudgeOperators, DrawsOfTheHarnessAreNotJudged) {
   JudgedCase c;
-  c.graph = testing::one_node({"aten::rand_like.default", {{DType::f32, {40, 40}}}, {"self"}, {}});
+  c.graph = emulation::one_node({"aten::rand_like.default", {{DType::f32, {40, 40}}}, {"self"}, {}});
   c.inputs = {Tensor(DType::f32, {40, 40})};
   RunResult run;
   run.outputs = {Tensor(DType::f32, {40, 40})};  // nothing that could be drawn
@@ -85,7 +85,7 @@ TEST(JudgeOperators, DrawsOfTheHarnessAreNotJudged) {
   request.case_id = "test/draws";
   request.graph = c.graph;
   request.inputs = c.inputs;
-  request.contract = testing::emulated_contract();
+  request.contract = emulation::emulated_contract();
   request.mode = "eager";
   const Verdict verdict = Judge(std::move(request)).judge(run);
   EXPECT_EQ(verdict.status, Status::unsupported) << text_of(verdict);
@@ -97,7 +97,7 @@ TEST(JudgeOperators, CastsOfEightBitFloatsAreJudged) {
     for (const DType to : {DType::f32, DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2}) {
       JudgedCase c;
       c.graph =
-          testing::one_node({"aten::_to_copy.default", {{from, {6}}}, {"self"}, {{"dtype", DTypeArg{to}}}});
+          emulation::one_node({"aten::_to_copy.default", {{from, {6}}}, {"self"}, {{"dtype", DTypeArg{to}}}});
       c.inputs = {Tensor::from_doubles(from, {6}, {0, 0.3, -1.1, 2.7, 13, -100})};
       const Verdict verdict = judge_emulated(c);
       EXPECT_EQ(verdict.status, Status::pass)
@@ -111,7 +111,7 @@ JudgedCase special_case(const std::string& mutant) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   JudgedCase c;
   const auto unary = [&](const char* op, const std::vector<double>& values) {
-    c.graph = testing::one_node({op, {{DType::f32, {static_cast<int64_t>(values.size())}}}, {"self"}, {}});
+    c.graph = emulation::one_node({op, {{DType::f32, {static_cast<int64_t>(values.size())}}}, {"self"}, {}});
     c.inputs = {Tensor::from_doubles(DType::f32, {static_cast<int64_t>(values.size())}, values)};
   };
   if (mutant == "nan_becomes_zero") unary("aten::exp.default", {1, nan, 2});
@@ -122,63 +122,64 @@ JudgedCase special_case(const std::string& mutant) {
   if (mutant == "ties_away_from_zero" || mutant == "rounded_twice") {
     // 1 + 2^-8 is halfway between two bf16; 1 + 2^-8 + 2^-16 rounds up only once it was rounded to 10 bits
     // before.
-    c.graph = testing::one_node(
+    c.graph = emulation::one_node(
         {"aten::_to_copy.default", {{DType::f32, {4}}}, {"self"}, {{"dtype", DTypeArg{DType::bf16}}}});
     c.inputs = {Tensor::from_doubles(DType::f32, {4},
                                      {1 + 0x1p-8, 1 + 0x1p-7 + 0x1p-8 - 0x1p-15, 3.25, -1 - 0x1p-8})};
   }
   if (mutant == "softmax_without_max") {
-    c.graph = testing::one_node({"aten::_softmax.default",
-                                 {{DType::f32, {2, 3}}},
-                                 {"self"},
-                                 {testing::int_arg("dim", 1), testing::bool_arg("half_to_float", false)}});
+    c.graph =
+        emulation::one_node({"aten::_softmax.default",
+                             {{DType::f32, {2, 3}}},
+                             {"self"},
+                             {emulation::int_arg("dim", 1), emulation::bool_arg("half_to_float", false)}});
     c.inputs = {Tensor::from_doubles(DType::f32, {2, 3}, {100, 99, 98, 1, 2, 3})};
   }
   if (mutant == "one_pass_variance") {
-    c.graph = testing::one_node({"aten::native_layer_norm.default",
-                                 {{DType::f32, {4, 64}}},
-                                 {"input"},
-                                 {testing::ints_arg("normalized_shape", {64}),
-                                  {"weight", NoneArg{}},
-                                  {"bias", NoneArg{}},
-                                  testing::float_arg("eps", 1e-5)}});
-    c.inputs = {testing::draw({DType::f32, {4, 64}}, "x", 1, 1, 1000)};
+    c.graph = emulation::one_node({"aten::native_layer_norm.default",
+                                   {{DType::f32, {4, 64}}},
+                                   {"input"},
+                                   {emulation::ints_arg("normalized_shape", {64}),
+                                    {"weight", NoneArg{}},
+                                    {"bias", NoneArg{}},
+                                    emulation::float_arg("eps", 1e-5)}});
+    c.inputs = {emulation::draw({DType::f32, {4, 64}}, "x", 1, 1, 1000)};
   }
   if (mutant == "epsilon_outside_the_root") {
-    c.graph = testing::one_node({"aten::native_layer_norm.default",
-                                 {{DType::f32, {4, 16}}},
-                                 {"input"},
-                                 {testing::ints_arg("normalized_shape", {16}),
-                                  {"weight", NoneArg{}},
-                                  {"bias", NoneArg{}},
-                                  testing::float_arg("eps", 1e-5)}});
-    c.inputs = {testing::draw({DType::f32, {4, 16}}, "x", 1, 1e-3)};
+    c.graph = emulation::one_node({"aten::native_layer_norm.default",
+                                   {{DType::f32, {4, 16}}},
+                                   {"input"},
+                                   {emulation::ints_arg("normalized_shape", {16}),
+                                    {"weight", NoneArg{}},
+                                    {"bias", NoneArg{}},
+                                    emulation::float_arg("eps", 1e-5)}});
+    c.inputs = {emulation::draw({DType::f32, {4, 16}}, "x", 1, 1e-3)};
   }
   if (mutant == "integers_through_fp32") {
-    c.graph = testing::one_node(
+    c.graph = emulation::one_node(
         {"aten::mul.Tensor", {{DType::i64, {2}}, {DType::i64, {2}}}, {"self", "other"}, {}});
     c.inputs = {Tensor::from_ints(DType::i64, {2}, {4097, 3}), Tensor::from_ints(DType::i64, {2}, {4097, 5})};
   }
   if (mutant == "comparison_is_strict") {
-    c.graph =
-        testing::one_node({"aten::ge.Tensor", {{DType::f32, {3}}, {DType::f32, {3}}}, {"self", "other"}, {}});
+    c.graph = emulation::one_node(
+        {"aten::ge.Tensor", {{DType::f32, {3}}, {DType::f32, {3}}}, {"self", "other"}, {}});
     c.inputs = {Tensor::from_doubles(DType::f32, {3}, {1, 2, 3}),
                 Tensor::from_doubles(DType::f32, {3}, {1, 3, 2})};
   }
   if (mutant == "pool_pads_with_zero") {
-    c.graph =
-        testing::one_node({"aten::max_pool2d_with_indices.default",
-                           {{DType::f32, {1, 1, 4, 4}}},
-                           {"self"},
-                           {testing::ints_arg("kernel_size", {3, 3}), testing::ints_arg("stride", {2, 2}),
-                            testing::ints_arg("padding", {1, 1})}});
-    c.inputs = {testing::draw({DType::f32, {1, 1, 4, 4}}, "x", 1, 1, -2)};
+    c.graph = emulation::one_node(
+        {"aten::max_pool2d_with_indices.default",
+         {{DType::f32, {1, 1, 4, 4}}},
+         {"self"},
+         {emulation::ints_arg("kernel_size", {3, 3}), emulation::ints_arg("stride", {2, 2}),
+          emulation::ints_arg("padding", {1, 1})}});
+    c.inputs = {emulation::draw({DType::f32, {1, 1, 4, 4}}, "x", 1, 1, -2)};
   }
   if (mutant == "duplicates_lost") {
-    c.graph = testing::one_node({"aten::scatter_add.default",
-                                 {{DType::f32, {4}}, {DType::i64, {3}}, {DType::f32, {3}}},
-                                 {"self", "index", "src"},
-                                 {testing::int_arg("dim", 0)}});
+    c.graph = emulation::one_node({"aten::scatter_add.default",
+                                   {{DType::f32, {4}}, {DType::i64, {3}}, {DType::f32, {3}}},
+                                   {"self", "index", "src"},
+                                   {emulation::int_arg("dim", 0)}});
     c.inputs = {Tensor(DType::f32, {4}), Tensor::from_ints(DType::i64, {3}, {1, 1, 2}),
                 Tensor::from_doubles(DType::f32, {3}, {1, 2, 3})};
   }
@@ -188,7 +189,7 @@ JudgedCase special_case(const std::string& mutant) {
 // Every planted defect is found on at least one case, and the same case passes without it.
 TEST(JudgeOperators, EveryMutantIsFound) {
   EXPECT_GE(all_mutants().size(), 30U);
-  const std::vector<JudgedCase> cases = testing::operator_cases(7);
+  const std::vector<JudgedCase> cases = emulation::operator_cases(7);
   std::set<std::string> not_applicable;
   int tried = 0;
   for (const Mutant& mutant : all_mutants()) {
@@ -239,7 +240,7 @@ TEST(JudgeOperators, DefectsOfStructureAreFoundOnEveryCase) {
         "stored_in_bf16", "coarse_function", "index_returned_twice"}) {
     const Mutant* mutant = find_mutant(name);
     ASSERT_NE(mutant, nullptr) << name;
-    for (const JudgedCase& c : testing::operator_cases(5)) {
+    for (const JudgedCase& c : emulation::operator_cases(5)) {
       if (!mutant->applies(OpCall(*c.graph, c.graph->nodes[0]))) continue;
       DeviceOptions device;
       device.mutant = name;
@@ -252,7 +253,7 @@ TEST(JudgeOperators, DefectsOfStructureAreFoundOnEveryCase) {
 
 TEST(JudgeOperators, TruncationOfBf16ProductsIsBeyondTheBound) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
-    const std::vector<JudgedCase> cases = testing::operator_cases(seed, DType::bf16);
+    const std::vector<JudgedCase> cases = emulation::operator_cases(seed, DType::bf16);
     const Verdict right = judge_emulated(cases[0], {}, seed);
     EXPECT_EQ(right.status, Status::pass);
     EXPECT_GT(*right.margin, 0.8) << "the Bound is tight";
@@ -267,9 +268,9 @@ TEST(JudgeOperators, TruncationOfBf16ProductsIsBeyondTheBound) {
 
 TEST(JudgeOperators, NarrowResultsOfBasicArithmeticAreExact) {
   JudgedCase c;
-  c.graph = testing::one_node(
+  c.graph = emulation::one_node(
       {"aten::add.Tensor", {{DType::bf16, {512}}, {DType::bf16, {512}}}, {"self", "other"}, {}});
-  c.inputs = testing::draw_inputs(*c.graph, 1);
+  c.inputs = emulation::draw_inputs(*c.graph, 1);
   const Verdict right = judge_emulated(c);
   EXPECT_EQ(right.status, Status::pass);
   EXPECT_EQ(right.gates.at("probe").status, GateStatus::pass);
@@ -283,7 +284,7 @@ TEST(JudgeOperators, NarrowResultsOfBasicArithmeticAreExact) {
 
 TEST(JudgeOperators, ExactProbesCompareBits) {
   JudgedCase c;
-  c.graph = testing::one_node(
+  c.graph = emulation::one_node(
       {"aten::mm.default", {{DType::f32, {4, 64}}, {DType::f32, {64, 4}}}, {"self", "mat2"}, {}});
   std::vector<double> ones(256, 1), powers(256, 1);
   for (std::size_t i = 0; i < 256; i += 64) ones[i] = 0x1p20;
@@ -301,7 +302,7 @@ TEST(JudgeOperators, ExactProbesCompareBits) {
 }
 
 TEST(JudgeOperators, VacuousResultsHaveTheirReasons) {
-  const JudgedCase c = testing::operator_cases(1)[0];
+  const JudgedCase c = emulation::operator_cases(1)[0];
   DeviceOptions device;
   device.mutant = "stale_output";
   Verdict verdict = judge_emulated(c, device);
@@ -319,14 +320,14 @@ TEST(JudgeOperators, VacuousResultsHaveTheirReasons) {
 
 TEST(JudgeOperators, EmptyResultsAreComparedByShape) {
   JudgedCase c;
-  c.graph = testing::one_node(
+  c.graph = emulation::one_node(
       {"aten::mm.default", {{DType::f32, {0, 4}}, {DType::f32, {4, 3}}}, {"self", "mat2"}, {}});
-  c.inputs = testing::draw_inputs(*c.graph, 1);
+  c.inputs = emulation::draw_inputs(*c.graph, 1);
   EXPECT_EQ(judge_emulated(c).status, Status::pass);
 }
 
 TEST(JudgeOperators, AnExpectedFileMovesTheCentre) {
-  const JudgedCase c = testing::operator_cases(2)[0];
+  const JudgedCase c = emulation::operator_cases(2)[0];
   JudgeRequest request;
   request.graph = c.graph;
   request.inputs = c.inputs;
@@ -356,7 +357,7 @@ TEST(JudgeOperators, DeclaredIntegerWidthIsSaid) {
   DeviceOptions device;
   device.mutant = "integers_through_fp32";
   const std::vector<Tensor> chain = judge.chain();
-  const Verdict verdict = judge.judge(testing::run_emulated(*c.graph, c.inputs, chain, device));
+  const Verdict verdict = judge.judge(emulation::run_emulated(*c.graph, c.inputs, chain, device));
   EXPECT_EQ(verdict.status, Status::wrong);
   EXPECT_EQ(verdict.reason, "declared_int_width");
 }

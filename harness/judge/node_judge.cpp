@@ -15,8 +15,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Graver findings have larger numbers: a verdict names the gravest.
 int gravity(const NodeVerdict& verdict) {
   switch (verdict.status) {

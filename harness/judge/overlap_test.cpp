@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-using testing::text_of;
+using emulation::text_of;
 
 // y = self with 1, 7 and 8 written to elements 0, 1 and again 1; z = 2 y if `doubled`.
 struct Written {
@@ -25,16 +25,16 @@ Tensor numbers(DType dtype, const std::vector<double>& values) {
 }
 
 Verdict judge_kept(const Written& w, double kept, std::map<std::string, Tensor> expected = {}) {
-  testing::GraphBuilder b("written");
+  emulation::GraphBuilder b("written");
   const ValueId self = b.input("self", w.dtype, {3}), index = b.input("index", DType::i64, {3}),
                 source = b.input("source", w.dtype, {3});
   const bool put = std::string(w.op) == "aten::index_put.default";
-  ValueId y = put ? b.node(w.op, {testing::arg("self", self),
+  ValueId y = put ? b.node(w.op, {emulation::arg("self", self),
                                   {"indices", ValueListArg{{index}}},
-                                  testing::arg("values", source)})
-                  : b.node(w.op, {testing::arg("self", self), testing::int_arg("dim", 0),
-                                  testing::arg("index", index), testing::arg("src", source)});
-  if (w.doubled) y = b.node("aten::add.Tensor", {testing::arg("self", y), testing::arg("other", y)});
+                                  emulation::arg("values", source)})
+                  : b.node(w.op, {emulation::arg("self", self), emulation::int_arg("dim", 0),
+                                  emulation::arg("index", index), emulation::arg("src", source)});
+  if (w.doubled) y = b.node("aten::add.Tensor", {emulation::arg("self", y), emulation::arg("other", y)});
   b.output(y);
   const auto graph = b.build();
 
@@ -44,12 +44,12 @@ Verdict judge_kept(const Written& w, double kept, std::map<std::string, Tensor> 
   request.inputs = {numbers(w.dtype, {5, 5, 5}), numbers(DType::i64, {0, 1, 1}), numbers(w.dtype, {1, 7, 8})};
   request.expected = std::move(expected);
   request.expected_source = request.expected.empty() ? "" : "expected_file";
-  request.contract = testing::emulated_contract();
+  request.contract = emulation::emulated_contract();
   request.mode = "eager";
   const std::vector<Tensor> inputs = request.inputs;
   Judge judge(std::move(request));
   const std::vector<Tensor> chain = judge.chain();
-  RunResult run = testing::run_emulated(*graph, inputs, chain);
+  RunResult run = emulation::run_emulated(*graph, inputs, chain);
   const Tensor result = numbers(w.dtype, {1, kept, 5});
   run.nodes[0].local = {result};
   run.nodes[0].free = {result};

@@ -16,8 +16,8 @@
 namespace assay {
 namespace {
 
+using emulation::arg;
 using reference::Wide;
-using testing::arg;
 using ::testing::HasSubstr;
 
 struct Subject {
@@ -230,22 +230,22 @@ TEST(RandomDraws, PermutationsThatAreNone) {
 
 // Two nodes of a model that draw the same numbers.
 TEST(RandomDraws, NodesAreIndependent) {
-  testing::GraphBuilder b("two_draws");
+  emulation::GraphBuilder b("two_draws");
   const ValueId x = b.input("x", DType::f32, {32, 33});
   const ValueId first = b.node("aten::randn_like.default", {arg("self", x)});
   const ValueId second = b.node("aten::randn_like.default", {arg("self", x)});
   b.output(b.node("aten::add.Tensor", {arg("self", first), arg("other", second)}));
-  testing::JudgedCase c;
+  emulation::JudgedCase c;
   c.graph = b.build();
-  c.inputs = testing::draw_inputs(*c.graph, 0, 1);
+  c.inputs = emulation::draw_inputs(*c.graph, 0, 1);
   JudgeRequest request;
   request.graph = c.graph;
   request.inputs = c.inputs;
-  request.contract = testing::emulated_contract();
+  request.contract = emulation::emulated_contract();
   request.mode = "eager";
   Judge judge(std::move(request));
   const std::vector<Tensor> chain = judge.chain();
-  RunResult run = testing::run_emulated(*c.graph, c.inputs, chain);
+  RunResult run = emulation::run_emulated(*c.graph, c.inputs, chain);
   // The emulated device draws nothing of its own.
   for (const ValueId id : {first, second}) {
     NodeOutcome& node = run.nodes.at(id == first ? 0 : 1);
@@ -253,22 +253,22 @@ TEST(RandomDraws, NodesAreIndependent) {
     node.local = {chain.at(static_cast<std::size_t>(id))};
   }
   const Verdict right = judge.judge(run);
-  EXPECT_TRUE(is_pass(right.status)) << testing::text_of(right);
+  EXPECT_TRUE(is_pass(right.status)) << emulation::text_of(right);
   run.nodes.at(1).local = run.nodes.at(0).local;
   const Verdict same = judge.judge(run);
-  EXPECT_EQ(same.reason, "distribution") << testing::text_of(same);
+  EXPECT_EQ(same.reason, "distribution") << emulation::text_of(same);
   EXPECT_THAT(same.detail, HasSubstr("depend on those of node"));
 }
 
 // Compiled models read lifted draws; of dropout the mask alone, so that what is before it stays in sight.
 TEST(LiftDraws, DropoutBecomesAProduct) {
-  testing::GraphBuilder b("dropout");
+  emulation::GraphBuilder b("dropout");
   const ValueId x = b.input("x", DType::f32, {8, 16});
   const std::vector<ValueId> y =
       b.nodes("aten::native_dropout.default", {arg("input", x), {"p", 0.25}, {"train", true}});
   b.output(b.node("aten::relu.default", {arg("self", y[0])}));
   const std::shared_ptr<const Graph> graph = b.build();
-  const std::vector<Tensor> inputs = testing::draw_inputs(*graph, 0, 1);
+  const std::vector<Tensor> inputs = emulation::draw_inputs(*graph, 0, 1);
   const reference::DrawSeed draws(9);
   const std::vector<Tensor> chain = reference::local_chain(*graph, inputs);
   std::vector<std::string> names;

@@ -12,7 +12,7 @@ namespace {
 
 using reference::Wide;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 Wide row(const std::vector<double>& values) {
   Wide w;
@@ -25,8 +25,8 @@ struct TopK {
   explicit TopK(const std::vector<double>& values, int64_t k, bool sorted = true)
       : input(row(values)),
         call("aten::topk.default", {input.meta},
-             {testing::arg("self", 0), testing::int_arg("k", k), testing::int_arg("dim", -1),
-              testing::bool_arg("largest", true), testing::bool_arg("sorted", sorted)},
+             {emulation::arg("self", 0), emulation::int_arg("k", k), emulation::int_arg("dim", -1),
+              emulation::bool_arg("largest", true), emulation::bool_arg("sorted", sorted)},
              {{DType::f32, {k}}, {DType::i64, {k}}}) {
     want = reference::evaluate(call, {&input});
   }
@@ -78,7 +78,7 @@ TEST(TopK, OrderMattersOnlyWhereSorted) {
 }
 
 TEST(TopK, NanIsTheLargest) {
-  const TopK topk({1, kNan, 2}, 2);
+  const TopK topk({1, kNotANumber, 2}, 2);
   EXPECT_TRUE(topk.judge({1, 2}).ok);
   EXPECT_FALSE(topk.judge({2, 0}).ok);
 }
@@ -99,8 +99,8 @@ TEST(MaxPool, IndicesMustLieInTheirWindow) {
   input.meta = {DType::f32, {1, 1, 4, 4}};
   for (int i = 0; i < 16; ++i) input.real.push_back(i % 4 == 3 ? 7 : i);  // a 7 in every row
   const OpCall call("aten::max_pool2d_with_indices.default", {input.meta},
-                    {testing::arg("self", 0), testing::ints_arg("kernel_size", {2, 2}),
-                     testing::ints_arg("stride", {2, 2})},
+                    {emulation::arg("self", 0), emulation::ints_arg("kernel_size", {2, 2}),
+                     emulation::ints_arg("stride", {2, 2})},
                     {{DType::f32, {1, 1, 2, 2}}, {DType::i64, {1, 1, 2, 2}}});
   const std::vector<Wide> want = reference::evaluate(call, {&input});
   const auto judge = [&](std::vector<int64_t> indices) {
@@ -129,7 +129,7 @@ TEST(ArgMax, FlattenedAndAlongADimension) {
   input.meta = {DType::f32, {2, 3}};
   input.real = {1, 5, 5, 2, 0, 2};
   const OpCall rows("aten::argmax.default", {input.meta},
-                    {testing::arg("self", 0), testing::int_arg("dim", 1)}, {{DType::i64, {2}}});
+                    {emulation::arg("self", 0), emulation::int_arg("dim", 1)}, {{DType::i64, {2}}});
   const std::vector<Wide> want = reference::evaluate(rows, {&input});
   CompareRule rule;
   const auto judge = [&](const OpCall& call, const std::vector<Wide>& w, const Shape& shape,
@@ -140,7 +140,7 @@ TEST(ArgMax, FlattenedAndAlongADimension) {
   EXPECT_TRUE(judge(rows, want, {2}, {2, 2}));
   EXPECT_FALSE(judge(rows, want, {2}, {0, 0}));
   EXPECT_FALSE(judge(rows, want, {2}, {1, 3}));
-  const OpCall flat("aten::argmax.default", {input.meta}, {testing::arg("self", 0)}, {{DType::i64, {}}});
+  const OpCall flat("aten::argmax.default", {input.meta}, {emulation::arg("self", 0)}, {{DType::i64, {}}});
   Wide first;
   first.meta = {DType::i64, {}};
   first.integer = {1};

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kPositiveInfinity = std::numeric_limits<double>::infinity();
 
 bool is_maximum(const OpCall& call) {
   return first_output_is_float(call) && is_one_of(call, {"aten::amax", "aten::max", "aten::maximum",
@@ -114,7 +114,7 @@ void add_value_mutants(std::vector<Mutant>& table) {
                      for (Tensor& input : changed) {
                        if (is_integral(input.dtype())) continue;
                        std::vector<double> values = input.to_doubles();
-                       for (double& v : values) v = std::isnan(v) ? -kInfinity : v;
+                       for (double& v : values) v = std::isnan(v) ? -kPositiveInfinity : v;
                        input = Tensor::from_doubles(input.dtype(), input.shape(), values);
                      }
                      adopt(call, inputs, outputs, recompute(call, changed));

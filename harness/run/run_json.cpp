@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
@@ -31,7 +31,7 @@ std::string cpu_model() {
   return "";
 }
 
-Json machine() {
+OrderedJson machine() {
   utsname names{};
   ::uname(&names);
   const int64_t pages = ::sysconf(_SC_PHYS_PAGES);
@@ -41,9 +41,9 @@ Json machine() {
           {"system", fmt::format("{} {} {}", names.sysname, names.release, names.machine)}};
 }
 
-Json parse(const std::string& text, const std::string& path) {
+OrderedJson parse(const std::string& text, const std::string& path) {
   check_json_text(text, path);
-  Json json = Json::parse(text, nullptr, false);
+  OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (!json.is_object()) throw Error(ErrorCode::malformed_file, path + ": expected a JSON object");
   return json;
 }
@@ -53,7 +53,7 @@ Json parse(const std::string& text, const std::string& path) {
 std::string assay_version() { return ASSAY_VERSION; }
 
 std::string run_json(const RunOptions& options, const RunCircumstances& c) {
-  Json not_exported = Json::array();
+  OrderedJson not_exported = OrderedJson::array();
   for (const NotExported& row : options.not_exported) {
     not_exported.push_back({{"id", row.id},
                             {"kind", row.kind},
@@ -61,12 +61,12 @@ std::string run_json(const RunOptions& options, const RunCircumstances& c) {
                             {"attention", row.attention},
                             {"reason", row.reason}});
   }
-  const Json json{
+  const OrderedJson json{
       {"schema", 1},
       {"version", assay_version()},
       {"protocol", kProtocolVersion},
       {"abi", "1.0"},
-      {"command", Json::parse(command_json(options))},
+      {"command", OrderedJson::parse(command_json(options))},
       {"seed", options.seed},
       {"jobs", options.jobs},
       {"machine", machine()},
@@ -79,22 +79,22 @@ std::string run_json(const RunOptions& options, const RunCircumstances& c) {
         {"deterministic", c.backend.deterministic},
         {"compile", c.backend.compile},
         {"missing", c.backend_missing}}},
-      {"contract", Json::parse(c.contract.to_json())},
+      {"contract", OrderedJson::parse(c.contract.to_json())},
       {"contract_hash", c.contract.hash()},
       {"loosened", c.loosened},
       {"planned", c.planned},
       {"not_exported", std::move(not_exported)},
       {"start", c.start},
-      {"end", c.end.empty() ? Json(nullptr) : Json(c.end)},
+      {"end", c.end.empty() ? OrderedJson(nullptr) : OrderedJson(c.end)},
   };
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 void check_resumable(const std::string& text, const std::string& path, const RunOptions& options,
                      const Contract& contract) {
-  const Json json = parse(text, path);
+  const OrderedJson json = parse(text, path);
   const auto command = json.find("command");
-  const Json now = Json::parse(command_json(options));
+  const OrderedJson now = OrderedJson::parse(command_json(options));
   if (command == json.end() || !command->is_object()) {
     throw Error(ErrorCode::malformed_file, path + ": field \"command\": expected an object");
   }
@@ -113,7 +113,7 @@ void check_resumable(const std::string& text, const std::string& path, const Run
 }
 
 std::string start_of(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (!json.is_object()) return "";
   const auto start = json.find("start");
   return start != json.end() && start->is_string() ? start->get<std::string>() : "";

@@ -10,14 +10,12 @@
 #include "harness/worker/host_scalars.h"
 #include "harness/worker/judge_messages.h"
 #include "harness/worker/messages.h"
+#include "harness/worker/request_limits.h"
 
 namespace assay {
 namespace {
 
-constexpr FrameLimits kRequestLimits{uint64_t{256} << 20, uint64_t{1} << 40};
-const char* const kOrigin = "request";
-
-std::string code_text(ErrorCode code) {
+std::string wire_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::malformed_file:
       return "malformed_file";
@@ -38,12 +36,12 @@ class JudgeServer {
  public:
   Frame answer(Frame request) {
     try {
-      const std::string type = type_of(request, kOrigin);
+      const std::string type = type_of(request, kRequestOrigin);
       if (type == "prepare") return prepare(std::move(request));
       if (type == "judge") return judge(std::move(request));
       throw Error(ErrorCode::invalid_argument, "unknown request '" + type + "'");
     } catch (const Error& error) {
-      return encode(WireError{code_text(error.code()), "", error.what()});
+      return encode(WireError{wire_code(error.code()), "", error.what()});
     } catch (const std::bad_alloc&) {
       return encode(WireError{"out_of_memory", "device_memory", "the judge could not allocate memory"});
     } catch (const std::exception& error) {
@@ -55,7 +53,7 @@ class JudgeServer {
   Frame prepare(Frame frame) {
     judge_.reset();
     Prepared prepared;
-    JudgeRequest request = decode_prepare(std::move(frame), kOrigin, contract_);
+    JudgeRequest request = decode_prepare(std::move(frame), kRequestOrigin, contract_);
     const std::shared_ptr<const Graph> graph = request.graph;
     const bool eager = request.mode == "eager";
     const bool negative = request.checks.negative;
@@ -80,14 +78,14 @@ class JudgeServer {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::internal && !negative) throw;
       prepared = Prepared{};  // the judge says so itself when it is asked for the verdict
-      prepared.refused = Prepared::Refusal{code_text(error.code()), error.what()};
+      prepared.refused = Prepared::Refusal{wire_code(error.code()), error.what()};
     }
     return encode(prepared);
   }
 
   Frame judge(Frame frame) {
     if (!judge_) throw Error(ErrorCode::invalid_argument, "judge before prepare");
-    Frame verdict = encode(judge_->judge(decode_judge(std::move(frame), kOrigin)));
+    Frame verdict = encode(judge_->judge(decode_judge(std::move(frame), kRequestOrigin)));
     judge_.reset();
     return verdict;
   }
@@ -102,7 +100,7 @@ int serve_judge(int requests, int replies) {
   JudgeServer server;
   try {
     Frame request;
-    while (read_frame(requests, kRequestLimits, kOrigin, request))
+    while (read_frame(requests, kRequestLimits, kRequestOrigin, request))
       write_frame(replies, server.answer(std::move(request)));
     return 0;
   } catch (const std::exception& error) {

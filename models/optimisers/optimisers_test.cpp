@@ -130,11 +130,11 @@ TEST(Muon, HasTheInvariantsOfItsDefinition) {
   for (const double v : orthogonalised({4, 6}, broken)) EXPECT_TRUE(std::isnan(v));
 }
 
-struct Judged {
+struct WorstOf {
   double margin = 0, rms = 0;
 };
 // The decomposition with every node rounded once to its dtype: a correct kernel.
-Judged judged(const Shape& shape, DType dtype, const Graph& device) {
+WorstOf worst_of(const Shape& shape, DType dtype, const Graph& device) {
   const Graph graph = orthogonalisation(shape, dtype);
   const Tensor x = drawn("x", shape, 0, 1, dtype);
   const OpCall call(graph, graph.nodes.at(0));
@@ -144,7 +144,7 @@ Judged judged(const Shape& shape, DType dtype, const Graph& device) {
   const auto bounded = reference::evaluate_bounded(call, {&wide}, precision)[0];
   const auto chain = reference::local_chain(device, {x});
   const auto got = chain.at(static_cast<std::size_t>(device.outputs.at(0).value)).to_doubles();
-  Judged j;
+  WorstOf j;
   double squares = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::fabs(got[i] - bounded.value.real[i]);
@@ -160,7 +160,7 @@ TEST(MuonBound, CorrectKernelsFitAndNarrowOnesDoNot) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
       Graph parts = orthogonalisation(shape, dtype);
       decompose(parts);
-      const Judged j = judged(shape, dtype, parts);
+      const WorstOf j = worst_of(shape, dtype, parts);
       EXPECT_LE(j.margin, 1);
       EXPECT_GE(j.margin, 0.02) << "a bound that sees nothing";
       EXPECT_LE(j.rms, 2);
@@ -173,11 +173,11 @@ TEST(MuonBound, CorrectKernelsFitAndNarrowOnesDoNot) {
     builder.output(e.cast(y, DType::f32));
     Graph narrow = builder.build();
     decompose(narrow);
-    EXPECT_GT(judged(shape, DType::f32, narrow).rms, 100);
+    EXPECT_GT(worst_of(shape, DType::f32, narrow).rms, 100);
     // One step too few; another coefficient.
     Graph fewer = orthogonalisation(shape, DType::f32, {4, 1e-7, false});
     decompose(fewer);
-    EXPECT_GT(judged(shape, DType::f32, fewer).margin, 100);
+    EXPECT_GT(worst_of(shape, DType::f32, fewer).margin, 100);
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Floats draw(std::size_t n, unsigned seed, float scale = 1, float shift = 0) {
+Floats draw_around(std::size_t n, unsigned seed, float scale = 1, float shift = 0) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   Floats values(n);
@@ -36,7 +36,7 @@ std::vector<std::size_t> some_order(std::size_t n, unsigned seed) {
 TEST(SoftmaxBound, HoldsInAnyOrderAndFindsAWrongMaximumOrALostTerm) {
   const std::size_t n = 100;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const Floats x = draw(n, seed, 5);
+    const Floats x = draw_around(n, seed, 5);
     const BoundedWide bounded = OpUnderTest("aten::_softmax.default", {{"self", singles({100}, x)}},
                                             {{"dim", int64_t{0}}, {"half_to_float", false}})
                                     .bounded(f32_precision())[0];
@@ -64,7 +64,7 @@ TEST(SoftmaxBound, HoldsInAnyOrderAndFindsAWrongMaximumOrALostTerm) {
 TEST(LogSoftmaxBound, Holds) {
   const std::size_t n = 64;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const Floats x = draw(n, seed, 3, 20);
+    const Floats x = draw_around(n, seed, 3, 20);
     const BoundedWide bounded = OpUnderTest("aten::_log_softmax.default", {{"self", singles({64}, x)}},
                                             {{"dim", int64_t{0}}, {"half_to_float", false}})
                                     .bounded(f32_precision())[0];
@@ -85,7 +85,8 @@ TEST(LayerNormBound, HoldsForThreeFormsAndFindsAForgottenEpsilon) {
   const std::size_t n = 64;
   for (unsigned seed = 0; seed < 20; ++seed) {
     for (const float shift : {0.0F, 30.0F}) {
-      const Floats x = draw(n, seed, 0.1F, shift), w = draw(n, seed + 100), b = draw(n, seed + 200);
+      const Floats x = draw_around(n, seed, 0.1F, shift), w = draw_around(n, seed + 100),
+                   b = draw_around(n, seed + 200);
       const float eps = 1e-3F;
       const BoundedWide bounded =
           OpUnderTest("aten::native_layer_norm.default",
@@ -112,8 +113,9 @@ TEST(LayerNormBound, HoldsForThreeFormsAndFindsAForgottenEpsilon) {
 }
 
 TEST(BatchNormBound, HoldsForBothForms) {
-  const Floats x = draw(64, 1, 1, 3), w = draw(4, 2), b = draw(4, 3), m = draw(4, 4, 1, 3);
-  Floats v = draw(4, 5);
+  const Floats x = draw_around(64, 1, 1, 3), w = draw_around(4, 2), b = draw_around(4, 3),
+               m = draw_around(4, 4, 1, 3);
+  Floats v = draw_around(4, 5);
   for (float& value : v) value = value * value + 0.05F;
   const BoundedWide bounded = OpUnderTest("aten::_native_batch_norm_legit_no_training.default",
                                           {{"input", singles({1, 4, 16}, x)},
@@ -135,7 +137,7 @@ TEST(BatchNormBound, HoldsForBothForms) {
 }
 
 TEST(GeluBound, HoldsForTheCancellingFormula) {
-  const Floats x = draw(2000, 9, 3);
+  const Floats x = draw_around(2000, 9, 3);
   const BoundedWide bounded =
       OpUnderTest("aten::gelu.default", {{"self", singles({2000}, x)}}).bounded(f32_precision())[0];
   Floats y(x.size());
@@ -144,7 +146,7 @@ TEST(GeluBound, HoldsForTheCancellingFormula) {
 }
 
 TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
-  const Floats a = draw(500, 1), b = draw(500, 2);
+  const Floats a = draw_around(500, 1), b = draw_around(500, 2);
   const BoundedWide bounded =
       OpUnderTest("aten::mul.Tensor", {{"self", singles({500}, a)}, {"other", singles({500}, b)}})
           .bounded(f32_precision())[0];
@@ -176,7 +178,7 @@ TEST(TruncatedQuotient, MayFallOnEitherSideWhereRoundingDecides) {
 
 // A device that holds the scalar 0.1 in float32 shows no bias against the value.
 TEST(ArithmeticBound, ScalarsAreCentredWhereTheDeviceHoldsThem) {
-  const Floats a = draw(500, 3);
+  const Floats a = draw_around(500, 3);
   const BoundedWide bounded = OpUnderTest("aten::mul.Tensor", {{"self", singles({500}, a)}}, {{"other", 0.1}})
                                   .bounded(f32_precision())[0];
   double bias = 0;
@@ -195,7 +197,8 @@ TEST(ArithmeticBound, ScalarsAreCentredWhereTheDeviceHoldsThem) {
 // The RMS gate's sigma: errors of a correct float32 product stay below it, those of bf16 inputs far above.
 TEST(MatmulSigma, SeparatesCorrectProductsFromNarrowInputs) {
   const int64_t m = 16, n = 16, k = 256;
-  const Floats a = draw(static_cast<std::size_t>(m * k), 1), b = draw(static_cast<std::size_t>(k * n), 2);
+  const Floats a = draw_around(static_cast<std::size_t>(m * k), 1),
+               b = draw_around(static_cast<std::size_t>(k * n), 2);
   const BoundedWide bounded =
       OpUnderTest("aten::mm.default", {{"self", singles({m, k}, a)}, {"mat2", singles({k, n}, b)}})
           .bounded(f32_precision())[0];
@@ -232,7 +235,7 @@ TEST(Flushing, SubnormalResultsMayBecomeZeroOnlyWhereDeclared) {
 }
 
 TEST(AutoCast, InputsRoundedToTheDeclaredWidthFit) {
-  const Floats a = draw(32, 1), b = draw(32, 2);
+  const Floats a = draw_around(32, 1), b = draw_around(32, 2);
   const OpUnderTest op("aten::mm.default", {{"self", singles({1, 32}, a)}, {"mat2", singles({32, 1}, b)}});
   Precision precision = f32_precision();
   float sum = 0;

@@ -11,9 +11,10 @@
 
 namespace assay::reference {
 
-enum class Reduction { sum, avg, product, min, max, band, bor, bxor };
-Reduction reduction_of(const OpCall& call);
-int64_t wrapped_reduction(Reduction op, const int64_t* row, int64_t n);  // bits of narrower results are cut
+enum class RankReduction { sum, avg, product, min, max, band, bor, bxor };
+RankReduction rank_reduction_of(const OpCall& call);
+int64_t wrapped_reduction(RankReduction op, const int64_t* row,
+                          int64_t n);  // bits of narrower results are cut
 
 // Frameworks divide the sum by n, or each term by n before they add (ncclAvg scales before): the Bound holds
 // both.
@@ -36,13 +37,13 @@ inline Bounded average(const Bounded* row, int64_t n) {
 // One number of n ranks; `undefined` is set where a NaN meets min or max, of which MPI, NCCL and gloo say
 // nothing.
 template <class T>
-T reduced(Reduction op, const T* row, int64_t n, uint8_t& undefined) {
+T reduced(RankReduction op, const T* row, int64_t n, uint8_t& undefined) {
   switch (op) {
-    case Reduction::sum:
+    case RankReduction::sum:
       return sum_any_order(row, n);
-    case Reduction::avg:
+    case RankReduction::avg:
       return average(row, n);
-    case Reduction::product:
+    case RankReduction::product:
       return product_any_order(row, n);
     default:
       break;
@@ -50,7 +51,7 @@ T reduced(Reduction op, const T* row, int64_t n, uint8_t& undefined) {
   T best = row[0];
   for (int64_t r = 0; r < n; ++r) {
     if (!(row[r] == row[r])) undefined = 1;
-    if (op == Reduction::max ? best < row[r] : row[r] < best) best = row[r];
+    if (op == RankReduction::max ? best < row[r] : row[r] < best) best = row[r];
   }
   return best;
 }
@@ -58,7 +59,7 @@ T reduced(Reduction op, const T* row, int64_t n, uint8_t& undefined) {
 // Over all inputs; complex numbers by their parts (sum and avg).
 template <class T>
 Array<T> reduced_over_ranks(const OpCall& call, const Inputs<T>& in) {
-  const Reduction op = reduction_of(call);
+  const RankReduction op = rank_reduction_of(call);
   const auto n = static_cast<int64_t>(in.size());
   auto out = make_array<T>(in[0]->meta);
   std::vector<uint8_t> undefined(out.real.size(), 0);

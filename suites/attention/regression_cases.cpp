@@ -12,7 +12,7 @@ namespace assay::suites {
 namespace {
 
 constexpr const char* kPlain = "aten::scaled_dot_product_attention.default";
-constexpr const char* kAligned = "assay::scaled_dot_product_attention.default";
+constexpr const char* kAlignedAttention = "assay::scaled_dot_product_attention.default";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The output is expected to be `expected`, exactly: small integers weighed by equal or single weights.
@@ -64,12 +64,12 @@ void causal_alignment(const CaseSink& sink) {
   };
   const Report reports[] = {
       {"pytorch-103082", kPlain, "top_left", DType::f32},
-      {"pytorch-108108", kAligned, "bottom_right", DType::f32},
-      {"pytorch-115111", kAligned, "top_left", DType::bf16},
-      {"mlx-2835", kAligned, "bottom_right", DType::f16},
-      {"mlx-2967", kAligned, "bottom_right", DType::bf16},
+      {"pytorch-108108", kAlignedAttention, "bottom_right", DType::f32},
+      {"pytorch-115111", kAlignedAttention, "top_left", DType::bf16},
+      {"mlx-2835", kAlignedAttention, "bottom_right", DType::f16},
+      {"mlx-2967", kAlignedAttention, "bottom_right", DType::bf16},
       {"executorch-22426", kPlain, "top_left", DType::f16},
-      {"flash-attention-1778", kAligned, "top_left", DType::f32},
+      {"flash-attention-1778", kAlignedAttention, "top_left", DType::f32},
   };
   for (const Report& r : reports) {
     OpCase made(r.op, r.id);
@@ -86,7 +86,7 @@ void causal_alignment(const CaseSink& sink) {
            top ? std::vector<double>{0, 0.5} : std::vector<double>{0.5, 1});
   }
   // A query that stands before all keys sees none under bottom-right alignment: zeros.
-  OpCase early(kAligned, "early");
+  OpCase early(kAlignedAttention, "early");
   early.tensor("query", uniform(DType::f32, {1, 1, 3, 2}))
       .tensor("key", uniform(DType::f32, {1, 1, 1, 2}))
       .tensor("value", values(DType::f32, {1, 1, 1, 1}, {7}))

@@ -8,7 +8,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
 constexpr int64_t kPlaneBytes = 64 * 1024;
 
 void require_float(const KernelContext& ctx, DType dtype) {

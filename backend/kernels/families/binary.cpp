@@ -6,7 +6,6 @@ namespace assay::backend {
 namespace {
 
 float real(const Scalar& s) { return static_cast<float>(s.as_double()); }
-DType domain_of(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
 
 // dst = a op b where either may be a number (an undefined tile).
 void apply(KernelContext& ctx, const AccessPattern& dst, const AccessPattern& a, const Scalar& an,

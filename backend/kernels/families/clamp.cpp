@@ -6,8 +6,6 @@
 namespace assay::backend {
 namespace {
 
-DType domain_of(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
-
 bool given(const KernelContext& ctx, std::string_view name) { return !ctx.call.is_none(name); }
 
 // min(max(x, lo), hi); NaN in any of them stays (the ALU's max and min keep it).

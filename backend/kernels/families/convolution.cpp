@@ -7,7 +7,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
 constexpr int64_t kPsumColumns = 512;
 // Bytes a partition for the window of the input that one output tile needs, and for the weights.
 constexpr int64_t kWindowBytes = 64 * 1024;

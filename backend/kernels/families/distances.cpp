@@ -8,7 +8,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
 constexpr int64_t kPieceElements = 4096;  // of one tile of differences, a partition
 
 // (sum |x|^p)^(1/p) of the rows of `x`, which is overwritten: [P, rows, m] -> [P, rows], fp32.

@@ -8,8 +8,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
-
 // Output elements out .. out+count-1 are input elements in, in + step, ...
 struct Run {
   int64_t out, count, in, step;

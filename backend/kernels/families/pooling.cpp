@@ -8,8 +8,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
-
 // The index that a window has before any element beat another: its first element inside the input, as PyTorch
 // gives where all are -inf.
 std::vector<int32_t> first_indices(const Windows& w) {

@@ -11,7 +11,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int64_t kPartitions = 128;
 constexpr int64_t kBandBytes = 120 * 1024;
 
 // One resampled dimension; `factor` is the scale factor where the caller gave one.

@@ -7,8 +7,6 @@
 namespace assay::backend {
 namespace {
 
-DType domain_of(DType dtype) { return is_float(dtype) ? DType::f32 : dtype; }
-
 using Body = std::function<void(KernelContext&, const AccessPattern& out, const AccessPattern& in)>;
 
 // A function computed in fp32; integers are converted first.

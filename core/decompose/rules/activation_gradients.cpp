@@ -106,7 +106,7 @@ Expression of_shrink(const OpCall& call, Expression g, Expression x) {
 }
 
 // min(0, x) - log1p(z), z = exp(-|x|), which the forward pass keeps.
-Ids log_sigmoid(Rewriter& w, const OpCall& call) {
+Ids log_sigmoid_forward(Rewriter& w, const OpCall& call) {
   const Expression x = widened(w, call, "self");
   const Expression z = exp(-abs(x));
   const Expression y = where(x > 0, 0, x) - log1p(z);
@@ -135,7 +135,7 @@ Ids glu_gradient(Rewriter& w, const OpCall& call) {
 }
 
 // x where x > 0, else weight x; the weight is broadcast already.
-Ids prelu(Rewriter& w, const OpCall& call) {
+Ids prelu_kernel(Rewriter& w, const OpCall& call) {
   const DType result = given(w, call, "self").dtype();
   const Expression x = widened(w, call, "self"), weight = widened(w, call, "weight");
   return {where(x > 0, x, weight * x).cast(result).id};
@@ -171,10 +171,10 @@ void register_activation_gradients(DecomposeTable& table) {
   table.add("aten::softplus_backward.default", pointwise(of_softplus));
   table.add("aten::softshrink_backward.default", pointwise(of_shrink));
   table.add("aten::hardshrink_backward.default", pointwise(of_shrink, "self", "grad_out"));
-  table.add("aten::log_sigmoid_forward.default", log_sigmoid);
+  table.add("aten::log_sigmoid_forward.default", log_sigmoid_forward);
   table.add("aten::log_sigmoid_backward.default", log_sigmoid_gradient);
   table.add("aten::glu_backward.default", glu_gradient);
-  table.add("aten::_prelu_kernel.default", prelu);
+  table.add("aten::_prelu_kernel.default", prelu_kernel);
   table.add("aten::_prelu_kernel_backward.default", prelu_gradient);
   table.add("aten::native_dropout_backward.default", dropout_gradient);
 }

@@ -20,7 +20,7 @@ Loss loss_of(Rewriter& w, const OpCall& call) {
           call.integer("reduction") == kMean && count > 0 ? 1 / count : 1};
 }
 
-Ids mse(Rewriter& w, const OpCall& call) {
+Ids mse_gradient(Rewriter& w, const OpCall& call) {
   const Loss l = loss_of(w, call);
   return {((l.x - l.target) * (2 * l.norm) * l.g).cast(l.result).id};
 }
@@ -34,11 +34,11 @@ Ids bent(Rewriter& w, const OpCall& call, double limit, double slope, double out
   const Expression inner = scaled * d * slope;
   return {where(d <= -limit, -far, where(d >= limit, far, inner)).cast(l.result).id};
 }
-Ids smooth_l1(Rewriter& w, const OpCall& call) {
+Ids smooth_l1_gradient(Rewriter& w, const OpCall& call) {
   const double beta = call.floating("beta");
   return bent(w, call, beta, beta == 0 ? 0 : 1 / beta, 1);
 }
-Ids huber(Rewriter& w, const OpCall& call) {
+Ids huber_gradient(Rewriter& w, const OpCall& call) {
   const double delta = call.floating("delta");
   return bent(w, call, delta, 1, delta);
 }
@@ -126,9 +126,9 @@ Ids softmax(Rewriter& w, const OpCall& call, bool log) {
 }  // namespace
 
 void register_loss_gradients(DecomposeTable& table) {
-  table.add("aten::mse_loss_backward.default", mse);
-  table.add("aten::smooth_l1_loss_backward.default", smooth_l1);
-  table.add("aten::huber_loss_backward.default", huber);
+  table.add("aten::mse_loss_backward.default", mse_gradient);
+  table.add("aten::smooth_l1_loss_backward.default", smooth_l1_gradient);
+  table.add("aten::huber_loss_backward.default", huber_gradient);
   table.add("aten::binary_cross_entropy_backward.default", binary_cross_entropy);
   table.add("aten::nll_loss_forward.default", nll);
   table.add("aten::nll_loss2d_forward.default", nll);

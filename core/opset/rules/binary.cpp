@@ -7,53 +7,53 @@ namespace {
 
 using namespace rules;
 
-enum class Result { promoted, inexact, boolean };
+enum class BinaryResult { promoted, inexact, boolean };
 
 struct Binary {
   const char* name;
   const char* first;
   const char* second;
   unsigned kinds;  // of the promoted operands
-  Result result;
+  BinaryResult result;
 };
 
 constexpr Binary kBinary[] = {
-    {"aten::__and__.Tensor", "self", "other", kIntegral, Result::promoted},
-    {"aten::__or__.Tensor", "self", "other", kIntegral, Result::promoted},
-    {"aten::atan2.default", "self", "other", kNoComplex, Result::inexact},
-    {"aten::bitwise_and.Scalar", "self", "other", kIntegral, Result::promoted},
-    {"aten::bitwise_and.Tensor", "self", "other", kIntegral, Result::promoted},
-    {"aten::bitwise_or.Scalar", "self", "other", kIntegral, Result::promoted},
-    {"aten::bitwise_or.Tensor", "self", "other", kIntegral, Result::promoted},
-    {"aten::bitwise_xor.Scalar", "self", "other", kIntegral, Result::promoted},
-    {"aten::bitwise_xor.Tensor", "self", "other", kIntegral, Result::promoted},
-    {"aten::clamp_max.default", "self", "max", kNoComplex, Result::promoted},
-    {"aten::clamp_min.default", "self", "min", kNoComplex, Result::promoted},
-    {"aten::div.Scalar", "self", "other", kAny, Result::inexact},
-    {"aten::div.Tensor", "self", "other", kAny, Result::inexact},
-    {"aten::eq.Scalar", "self", "other", kAny, Result::boolean},
-    {"aten::eq.Tensor", "self", "other", kAny, Result::boolean},
-    {"aten::fmod.Scalar", "self", "other", kReal, Result::promoted},
-    {"aten::fmod.Tensor", "self", "other", kReal, Result::promoted},
-    {"aten::ge.Scalar", "self", "other", kNoComplex, Result::boolean},
-    {"aten::ge.Tensor", "self", "other", kNoComplex, Result::boolean},
-    {"aten::gt.Scalar", "self", "other", kNoComplex, Result::boolean},
-    {"aten::gt.Tensor", "self", "other", kNoComplex, Result::boolean},
-    {"aten::le.Scalar", "self", "other", kNoComplex, Result::boolean},
-    {"aten::le.Tensor", "self", "other", kNoComplex, Result::boolean},
-    {"aten::logical_and.default", "self", "other", kAny, Result::boolean},
-    {"aten::logical_or.default", "self", "other", kAny, Result::boolean},
-    {"aten::logical_xor.default", "self", "other", kAny, Result::boolean},
-    {"aten::lt.Scalar", "self", "other", kNoComplex, Result::boolean},
-    {"aten::lt.Tensor", "self", "other", kNoComplex, Result::boolean},
-    {"aten::maximum.default", "self", "other", kNoComplex, Result::promoted},
-    {"aten::minimum.default", "self", "other", kNoComplex, Result::promoted},
-    {"aten::mul.Scalar", "self", "other", kAny, Result::promoted},
-    {"aten::mul.Tensor", "self", "other", kAny, Result::promoted},
-    {"aten::ne.Scalar", "self", "other", kAny, Result::boolean},
-    {"aten::ne.Tensor", "self", "other", kAny, Result::boolean},
-    {"aten::remainder.Scalar", "self", "other", kReal, Result::promoted},
-    {"aten::remainder.Tensor", "self", "other", kReal, Result::promoted},
+    {"aten::__and__.Tensor", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::__or__.Tensor", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::atan2.default", "self", "other", kNoComplex, BinaryResult::inexact},
+    {"aten::bitwise_and.Scalar", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::bitwise_and.Tensor", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::bitwise_or.Scalar", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::bitwise_or.Tensor", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::bitwise_xor.Scalar", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::bitwise_xor.Tensor", "self", "other", kIntegral, BinaryResult::promoted},
+    {"aten::clamp_max.default", "self", "max", kNoComplex, BinaryResult::promoted},
+    {"aten::clamp_min.default", "self", "min", kNoComplex, BinaryResult::promoted},
+    {"aten::div.Scalar", "self", "other", kAny, BinaryResult::inexact},
+    {"aten::div.Tensor", "self", "other", kAny, BinaryResult::inexact},
+    {"aten::eq.Scalar", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::eq.Tensor", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::fmod.Scalar", "self", "other", kReal, BinaryResult::promoted},
+    {"aten::fmod.Tensor", "self", "other", kReal, BinaryResult::promoted},
+    {"aten::ge.Scalar", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::ge.Tensor", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::gt.Scalar", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::gt.Tensor", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::le.Scalar", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::le.Tensor", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::logical_and.default", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::logical_or.default", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::logical_xor.default", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::lt.Scalar", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::lt.Tensor", "self", "other", kNoComplex, BinaryResult::boolean},
+    {"aten::maximum.default", "self", "other", kNoComplex, BinaryResult::promoted},
+    {"aten::minimum.default", "self", "other", kNoComplex, BinaryResult::promoted},
+    {"aten::mul.Scalar", "self", "other", kAny, BinaryResult::promoted},
+    {"aten::mul.Tensor", "self", "other", kAny, BinaryResult::promoted},
+    {"aten::ne.Scalar", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::ne.Tensor", "self", "other", kAny, BinaryResult::boolean},
+    {"aten::remainder.Scalar", "self", "other", kReal, BinaryResult::promoted},
+    {"aten::remainder.Tensor", "self", "other", kReal, BinaryResult::promoted},
 };
 
 void require_promoted_kind(const OpCall& call, DType dtype, unsigned kinds) {
@@ -222,9 +222,9 @@ void register_binary(ShapeTable& table) {
       const Operands in = operands(call, {entry.first, entry.second});
       const DType type = in.type();
       require_promoted_kind(call, type, entry.kinds);
-      return {{entry.result == Result::boolean   ? DType::boolean
-               : entry.result == Result::inexact ? inexact(type)
-                                                 : type,
+      return {{entry.result == BinaryResult::boolean   ? DType::boolean
+               : entry.result == BinaryResult::inexact ? inexact(type)
+                                                       : type,
                in.shape}};
     });
   }

@@ -7,8 +7,6 @@ namespace {
 
 using namespace rules;
 
-std::size_t at(int64_t dim) { return static_cast<std::size_t>(dim); }
-
 // self, with slices along dim named by a list of indices.
 int64_t check_slices(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");

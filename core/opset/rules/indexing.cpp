@@ -7,7 +7,6 @@ namespace {
 
 using namespace rules;
 
-std::size_t at(int64_t dim) { return static_cast<std::size_t>(dim); }
 bool is_mask(const TensorMeta& index) { return index.dtype == DType::boolean || index.dtype == DType::u8; }
 
 // Shape of self[indices] (aten/src/ATen/native/TensorAdvancedIndexing.cpp). The indexed dims are replaced by

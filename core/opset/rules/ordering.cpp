@@ -9,8 +9,6 @@ namespace {
 
 using namespace rules;
 
-std::size_t at(int64_t dim) { return static_cast<std::size_t>(dim); }
-
 Metas cumulative_product(const OpCall& call) {
   const TensorMeta& self = meta(call, "self");
   normalise_dim(call.integer("dim"), rank(self), call);

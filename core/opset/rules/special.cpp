@@ -37,38 +37,38 @@ constexpr const char* kPolynomials[] = {
     "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "hermite_polynomial_h",
     "hermite_polynomial_he",          "laguerre_polynomial_l",          "legendre_polynomial_p"};
 
-enum class Result { promoted, inexact };
+enum class SpecialResult { promoted, inexact };
 struct Binary {
   const char* name;
   unsigned kinds;  // of the promoted operands
-  Result result;
+  SpecialResult result;
 };
 constexpr Binary kBinary[] = {
-    {"igamma.default", kFloat, Result::promoted},
-    {"igammac.default", kFloat, Result::promoted},
-    {"special_zeta.default", kNoComplex, Result::inexact},
-    {"logaddexp2.default", kFloat, Result::promoted},
-    {"copysign.Tensor", kNoComplex, Result::inexact},
-    {"copysign.Scalar", kNoComplex, Result::inexact},
-    {"nextafter.default", kFloat, Result::promoted},
-    {"fmax.default", kNoComplex, Result::promoted},
-    {"fmin.default", kNoComplex, Result::promoted},
-    {"__lshift__.Scalar", kInt, Result::promoted},
-    {"__rshift__.Scalar", kInt, Result::promoted},
-    {"__lshift__.Tensor", kInt, Result::promoted},
-    {"__rshift__.Tensor", kInt, Result::promoted},
-    {"bitwise_left_shift.Tensor", kInt, Result::promoted},
-    {"bitwise_right_shift.Tensor", kInt, Result::promoted},
-    {"bitwise_left_shift.Tensor_Scalar", kInt, Result::promoted},
-    {"bitwise_right_shift.Tensor_Scalar", kInt, Result::promoted},
+    {"igamma.default", kFloat, SpecialResult::promoted},
+    {"igammac.default", kFloat, SpecialResult::promoted},
+    {"special_zeta.default", kNoComplex, SpecialResult::inexact},
+    {"logaddexp2.default", kFloat, SpecialResult::promoted},
+    {"copysign.Tensor", kNoComplex, SpecialResult::inexact},
+    {"copysign.Scalar", kNoComplex, SpecialResult::inexact},
+    {"nextafter.default", kFloat, SpecialResult::promoted},
+    {"fmax.default", kNoComplex, SpecialResult::promoted},
+    {"fmin.default", kNoComplex, SpecialResult::promoted},
+    {"__lshift__.Scalar", kInt, SpecialResult::promoted},
+    {"__rshift__.Scalar", kInt, SpecialResult::promoted},
+    {"__lshift__.Tensor", kInt, SpecialResult::promoted},
+    {"__rshift__.Tensor", kInt, SpecialResult::promoted},
+    {"bitwise_left_shift.Tensor", kInt, SpecialResult::promoted},
+    {"bitwise_right_shift.Tensor", kInt, SpecialResult::promoted},
+    {"bitwise_left_shift.Tensor_Scalar", kInt, SpecialResult::promoted},
+    {"bitwise_right_shift.Tensor_Scalar", kInt, SpecialResult::promoted},
 };
 
-ShapeRule of_two(const char* first, const char* second, unsigned kinds, Result result) {
+ShapeRule of_two(const char* first, const char* second, unsigned kinds, SpecialResult result) {
   return [=](const OpCall& call) -> Metas {
     const Operands in = operands(call, {first, second});
     const DType type = in.type();
     require_kind(call, "the promoted type of the operands", type, kinds);
-    return {{result == Result::inexact ? inexact(type) : type, in.shape}};
+    return {{result == SpecialResult::inexact ? inexact(type) : type, in.shape}};
   };
 }
 
@@ -139,7 +139,7 @@ void register_special(ShapeTable& table) {
   }
   for (const char* name : kPolynomials) {
     table.add(std::string("aten::special_") + name + ".default",
-              of_two("x", "n", kNoComplex, Result::inexact));
+              of_two("x", "n", kNoComplex, SpecialResult::inexact));
   }
   for (const Binary& entry : kBinary) {
     table.add(std::string("aten::") + entry.name, of_two("self", "other", entry.kinds, entry.result));

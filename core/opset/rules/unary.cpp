@@ -7,77 +7,77 @@ namespace {
 
 using namespace rules;
 
-enum class Result { same, inexact, boolean, real };
+enum class UnaryResult { same, inexact, boolean, real };
 
 struct Unary {
   const char* name;
   unsigned kinds;  // of self
-  Result result;
+  UnaryResult result;
 };
 
 constexpr Unary kUnary[] = {
-    {"aten::abs.default", kNoBool, Result::real},
-    {"aten::acos.default", kAny, Result::inexact},
-    {"aten::acosh.default", kAny, Result::inexact},
-    {"aten::alias.default", kAny, Result::same},
-    {"aten::asin.default", kAny, Result::inexact},
-    {"aten::asinh.default", kAny, Result::inexact},
-    {"aten::atan.default", kAny, Result::inexact},
-    {"aten::atanh.default", kAny, Result::inexact},
-    {"aten::bitwise_not.default", kIntegral, Result::same},
-    {"aten::ceil.default", kReal, Result::same},
-    {"aten::clone.default", kAny, Result::same},
-    {"aten::contiguous.default", kAny, Result::same},
-    {"aten::cos.default", kAny, Result::inexact},
-    {"aten::cosh.default", kAny, Result::inexact},
-    {"aten::detach.default", kAny, Result::same},
-    {"aten::elu.default", kFloat, Result::same},
-    {"aten::erf.default", kNoComplex, Result::inexact},
-    {"aten::exp.default", kAny, Result::inexact},
-    {"aten::exp2.default", kAny, Result::inexact},
-    {"aten::expm1.default", kAny, Result::inexact},
-    {"aten::floor.default", kReal, Result::same},
-    {"aten::hardsigmoid.default", kFloat, Result::same},
-    {"aten::hardswish.default", kFloat, Result::same},
-    {"aten::isinf.default", kAny, Result::boolean},
-    {"aten::isnan.default", kAny, Result::boolean},
-    {"aten::leaky_relu.default", kFloat, Result::same},
-    {"aten::lift_fresh_copy.default", kAny, Result::same},
-    {"aten::log.default", kAny, Result::inexact},
-    {"aten::log10.default", kAny, Result::inexact},
-    {"aten::log1p.default", kAny, Result::inexact},
-    {"aten::log2.default", kAny, Result::inexact},
-    {"aten::logical_not.default", kAny, Result::boolean},
-    {"aten::mish.default", kFloat, Result::same},
-    {"aten::neg.default", kNoBool, Result::same},
-    {"aten::reciprocal.default", kAny, Result::inexact},
-    {"aten::relu.default", kReal, Result::same},
-    {"aten::relu6.default", kReal, Result::same},
-    {"aten::relu_.default", kReal, Result::same},
-    {"aten::round.default", kReal, Result::same},
-    {"aten::rsqrt.default", kAny, Result::inexact},
-    {"aten::selu.default", kFloat, Result::same},
-    {"aten::sigmoid.default", kAny, Result::inexact},
-    {"aten::sign.default", kNoComplex, Result::same},
-    {"aten::silu.default", kInexact, Result::same},
-    {"aten::sin.default", kAny, Result::inexact},
-    {"aten::sinh.default", kAny, Result::inexact},
-    {"aten::softplus.default", kFloat, Result::same},
-    {"aten::sqrt.default", kAny, Result::inexact},
-    {"aten::tan.default", kAny, Result::inexact},
-    {"aten::tanh.default", kAny, Result::inexact},
-    {"aten::trunc.default", kReal, Result::same},
+    {"aten::abs.default", kNoBool, UnaryResult::real},
+    {"aten::acos.default", kAny, UnaryResult::inexact},
+    {"aten::acosh.default", kAny, UnaryResult::inexact},
+    {"aten::alias.default", kAny, UnaryResult::same},
+    {"aten::asin.default", kAny, UnaryResult::inexact},
+    {"aten::asinh.default", kAny, UnaryResult::inexact},
+    {"aten::atan.default", kAny, UnaryResult::inexact},
+    {"aten::atanh.default", kAny, UnaryResult::inexact},
+    {"aten::bitwise_not.default", kIntegral, UnaryResult::same},
+    {"aten::ceil.default", kReal, UnaryResult::same},
+    {"aten::clone.default", kAny, UnaryResult::same},
+    {"aten::contiguous.default", kAny, UnaryResult::same},
+    {"aten::cos.default", kAny, UnaryResult::inexact},
+    {"aten::cosh.default", kAny, UnaryResult::inexact},
+    {"aten::detach.default", kAny, UnaryResult::same},
+    {"aten::elu.default", kFloat, UnaryResult::same},
+    {"aten::erf.default", kNoComplex, UnaryResult::inexact},
+    {"aten::exp.default", kAny, UnaryResult::inexact},
+    {"aten::exp2.default", kAny, UnaryResult::inexact},
+    {"aten::expm1.default", kAny, UnaryResult::inexact},
+    {"aten::floor.default", kReal, UnaryResult::same},
+    {"aten::hardsigmoid.default", kFloat, UnaryResult::same},
+    {"aten::hardswish.default", kFloat, UnaryResult::same},
+    {"aten::isinf.default", kAny, UnaryResult::boolean},
+    {"aten::isnan.default", kAny, UnaryResult::boolean},
+    {"aten::leaky_relu.default", kFloat, UnaryResult::same},
+    {"aten::lift_fresh_copy.default", kAny, UnaryResult::same},
+    {"aten::log.default", kAny, UnaryResult::inexact},
+    {"aten::log10.default", kAny, UnaryResult::inexact},
+    {"aten::log1p.default", kAny, UnaryResult::inexact},
+    {"aten::log2.default", kAny, UnaryResult::inexact},
+    {"aten::logical_not.default", kAny, UnaryResult::boolean},
+    {"aten::mish.default", kFloat, UnaryResult::same},
+    {"aten::neg.default", kNoBool, UnaryResult::same},
+    {"aten::reciprocal.default", kAny, UnaryResult::inexact},
+    {"aten::relu.default", kReal, UnaryResult::same},
+    {"aten::relu6.default", kReal, UnaryResult::same},
+    {"aten::relu_.default", kReal, UnaryResult::same},
+    {"aten::round.default", kReal, UnaryResult::same},
+    {"aten::rsqrt.default", kAny, UnaryResult::inexact},
+    {"aten::selu.default", kFloat, UnaryResult::same},
+    {"aten::sigmoid.default", kAny, UnaryResult::inexact},
+    {"aten::sign.default", kNoComplex, UnaryResult::same},
+    {"aten::silu.default", kInexact, UnaryResult::same},
+    {"aten::sin.default", kAny, UnaryResult::inexact},
+    {"aten::sinh.default", kAny, UnaryResult::inexact},
+    {"aten::softplus.default", kFloat, UnaryResult::same},
+    {"aten::sqrt.default", kAny, UnaryResult::inexact},
+    {"aten::tan.default", kAny, UnaryResult::inexact},
+    {"aten::tanh.default", kAny, UnaryResult::inexact},
+    {"aten::trunc.default", kReal, UnaryResult::same},
 };
 
-DType result_of(Result result, DType dtype) {
+DType result_of(UnaryResult result, DType dtype) {
   switch (result) {
-    case Result::same:
+    case UnaryResult::same:
       return dtype;
-    case Result::inexact:
+    case UnaryResult::inexact:
       return inexact(dtype);
-    case Result::boolean:
+    case UnaryResult::boolean:
       return DType::boolean;
-    case Result::real:
+    case UnaryResult::real:
       return real_part(dtype);
   }
   return dtype;

@@ -9,8 +9,6 @@ namespace {
 
 using namespace rules;
 
-std::size_t at(int64_t dim) { return static_cast<std::size_t>(dim); }
-
 Metas reshaped(const OpCall& call, std::string_view sizes) {
   const TensorMeta& self = meta(call, "self");
   return {{self.dtype, inferred_sizes(call, call.integers(sizes), element_count(self.shape), self.shape)}};

@@ -10,7 +10,7 @@
 #include "harness/judge/testing/emulated_device.h"
 #include "harness/judge/testing/graphs.h"
 
-namespace assay::testing {
+namespace assay::emulation {
 
 struct JudgedCase {
   std::shared_ptr<const Graph> graph;
@@ -113,4 +113,4 @@ inline std::shared_ptr<const Graph> small_model(DType dtype = DType::f32, int la
   return b.build();
 }
 
-}  // namespace assay::testing
+}  // namespace assay::emulation

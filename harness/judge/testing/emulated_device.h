@@ -20,7 +20,7 @@
 #include "harness/mutant/mutant.h"
 #include "reference/evaluate.h"
 
-namespace assay::testing {
+namespace assay::emulation {
 
 struct DeviceOptions {
   uint64_t seed = 0;
@@ -329,4 +329,4 @@ inline RunResult run_emulated(const Graph& graph, const std::vector<Tensor>& inp
   return run;
 }
 
-}  // namespace assay::testing
+}  // namespace assay::emulation

@@ -12,7 +12,7 @@
 #include "core/opset/shapes.h"
 #include "core/philox.h"
 
-namespace assay::testing {
+namespace assay::emulation {
 
 class GraphBuilder {
  public:
@@ -136,4 +136,4 @@ inline std::vector<Tensor> draw_inputs(const Graph& graph, uint64_t seed, double
   return inputs;
 }
 
-}  // namespace assay::testing
+}  // namespace assay::emulation

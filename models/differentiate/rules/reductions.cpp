@@ -131,7 +131,7 @@ void cumsum(Tape& t, const OpCall& call) {
 
 // Products of the others, without dividing by elements that may be 0: one row of the matrix of factors for
 // each element, its own replaced by 1.
-void product(Tape& t, const OpCall& call) {
+void product_over(Tape& t, const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const bool one_dim = call.schema().find("dim") != nullptr;
   const auto rank = static_cast<int64_t>(shape.size());
@@ -185,8 +185,8 @@ void register_reductions(DerivativeTable& table) {
   table.add("aten::var.dim", variance);
   table.add("aten::linalg_vector_norm.default", vector_norm);
   table.add("aten::cumsum.default", cumsum);
-  table.add("aten::prod.default", product);
-  table.add("aten::prod.dim_int", product);
+  table.add("aten::prod.default", product_over);
+  table.add("aten::prod.dim_int", product_over);
   table.add("aten::_softmax.default", softmax);
   table.add("aten::_log_softmax.default", log_softmax);
 }

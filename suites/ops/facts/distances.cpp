@@ -5,7 +5,7 @@ namespace assay::suites {
 namespace {
 
 // PyTorch has distances in f32 and f64 alone.
-constexpr const char* kWide = "f32 f64";
+constexpr const char* kWideFloats = "f32 f64";
 
 // With include_last_offset the last offset is the number of indices.
 constexpr const char* kBagsOfRows =
@@ -35,7 +35,7 @@ constexpr OpFacts kDistances[] = {
      {0, 2},
      0,
      "",
-     kWide},
+     kWideFloats},
     {"aten::_pdist_forward.default",
      "self[5,4] p=2.0 | self[6,3] p=1.0 | self[6,3] p=0.0 | self[6,3] p=inf | self[6,3] p=3.0 | self[140,3] "
      "p=2.0 | "
@@ -43,7 +43,7 @@ constexpr OpFacts kDistances[] = {
      {0, 2},
      0,
      "",
-     kWide},
+     kWideFloats},
     {"aten::_cdist_backward.default",
      "grad[5,6] x1[5,4] x2[6,4] p=2.0 cdist[5,6]~4,1 | grad[5,6] x1[5,4] x2[6,4] p=1.0 cdist[5,6]~4,1 | "
      "grad[5,6] "
@@ -53,7 +53,7 @@ constexpr OpFacts kDistances[] = {
      {0, 2},
      kNoEdges,
      "",
-     kWide},
+     kWideFloats},
 };
 
 constexpr OpFacts kBags[] = {

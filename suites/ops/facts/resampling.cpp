@@ -7,7 +7,7 @@ namespace {
 // 8-bit images are interpolated in fixed point whose precision PyTorch does not document.
 constexpr const char* kFloats = "f32 bf16 f16 f64";
 // PyTorch filters in f32 and f64 alone.
-constexpr const char* kWide = "f32 f64";
+constexpr const char* kWideSamples = "f32 f64";
 
 // Whole factors, sizes without a common factor, down to one element, down, up from one.
 constexpr const char* kSizes1d =
@@ -129,7 +129,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "scales_h=1.9 scales_w=2.1",
-     kWide},
+     kWideSamples},
     {"aten::_upsample_bilinear2d_aa.vec",
      "input[2,3,5,7] output_size=None align_corners=false scale_factors=[0.5,0.4] | input[1,2,5,5] "
      "output_size=[3,9] align_corners=true scale_factors=None | bad: input[1,2,9,9] output_size=None "
@@ -137,7 +137,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "",
-     kWide},
+     kWideSamples},
     {"aten::_upsample_bicubic2d_aa.default",
      "self[2,3,5,7] output_size=[10,14] align_corners=false | self[1,2,9,8] output_size=[4,3] "
      "align_corners=false | self[1,2,9,8] output_size=[5,2] align_corners=true | self[1,2,30,20] "
@@ -145,7 +145,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "scales_h=1.9 scales_w=2.1",
-     kWide},
+     kWideSamples},
     {"aten::_upsample_bicubic2d_aa.vec",
      "input[2,3,5,7] output_size=None align_corners=false scale_factors=[0.5,0.4] | input[1,2,5,5] "
      "output_size=[3,9] align_corners=true scale_factors=None | bad: input[1,2,9,9] output_size=None "
@@ -153,7 +153,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "",
-     kWide},
+     kWideSamples},
 };
 
 constexpr OpFacts kGrids[] = {

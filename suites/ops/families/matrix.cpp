@@ -12,7 +12,7 @@ struct Product {
 };
 
 // Around the tile sizes of a 128 x 128 array with 512 moving columns, and degenerate ones.
-constexpr Product kProducts[] = {
+constexpr Product kMatrixProducts[] = {
     {"1x1x1", 1, 1, 1},     {"odd", 5, 7, 3},       {"k0", 2, 0, 3},
     {"m0", 0, 4, 3},        {"127", 127, 127, 127}, {"128", 128, 128, 128},
     {"129", 129, 129, 129}, {"n513", 3, 64, 513},   {"k300", 17, 300, 9},
@@ -35,7 +35,7 @@ void mm(const CaseSink& sink) {
              .tensor("mat2", integers(dtype, {60, 50}, -2, 3))
              .probe()
              .build());
-    for (const Product& p : kProducts) {
+    for (const Product& p : kMatrixProducts) {
       sink(OpCase("aten::mm.default", tag + "/shape-" + p.name)
                .tensor("self", uniform(dtype, {p.m, p.k}))
                .tensor("mat2", uniform(dtype, {p.k, p.n}))
@@ -84,7 +84,7 @@ void bmm(const CaseSink& sink) {
              .probe()
              .build());
   }
-  for (const Product& p : kProducts) {
+  for (const Product& p : kMatrixProducts) {
     sink(OpCase("aten::bmm.default", std::string("f32/shape-") + p.name)
              .tensor("self", uniform(DType::f32, {3, p.m, p.k}))
              .tensor("mat2", uniform(DType::f32, {3, p.k, p.n}))

@@ -52,6 +52,7 @@ TEST(Generate, EveryOperatorOfTheReferenceHasCases) {
   std::map<std::string, int> good, bad;
   for (const Case& c : generated().cases) ++(c.checks.negative ? bad : good)[c.subject];
   for (const std::string& name : reference::operator_names()) {
+    if (name.starts_with("ranks::")) continue;  // of several ranks: crossed by the suite distributed
     if (without_cases().contains(name)) {
       EXPECT_EQ(good.count(name), 0u) << name << " has cases: take it off the list of exceptions";
       continue;

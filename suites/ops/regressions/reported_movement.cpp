@@ -7,7 +7,7 @@
 namespace assay::suites {
 namespace {
 
-constexpr Report kReports[] = {
+constexpr Report kMovementReports[] = {
     // An index out of range is an error, never a read outside.
     {"pytorch-151918", "aten::gather.default", "bad: self[5] dim=0 index[2]{0,-1}:i64", "f32", "", "minus-1"},
     {"pytorch-151918", "aten::gather.default", "bad: self[5] dim=0 index[2]{0,5}:i64", "f32", "", "size"},
@@ -77,7 +77,7 @@ void parts(const CaseSink& sink) {
 }  // namespace
 
 void register_reported_movement(OpFamilies& table) {
-  table.add([](const CaseSink& sink) { add_reports(sink, kReports); });
+  table.add([](const CaseSink& sink) { add_reports(sink, kMovementReports); });
   table.add(parts);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kConvolution[] = "aten::convolution.default";
 
-constexpr Report kReports[] = {
+constexpr Report kProductsReports[] = {
     // beta = 0: the matrix that would be added is not read (BLAS). alpha = 0: neither are the factors.
     {"pytorch-196596", "aten::addmm.default",
      "self[2,2]{nan,nan,nan,nan} mat1[2,2]{1,1,1,1} mat2[2,2]{1,1,1,1} beta=0", "f32 bf16 f16", "2,2,2,2"},
@@ -68,7 +68,7 @@ void batches(const CaseSink& sink) {
 }  // namespace
 
 void register_reported_products(OpFamilies& table) {
-  table.add([](const CaseSink& sink) { add_reports(sink, kReports); });
+  table.add([](const CaseSink& sink) { add_reports(sink, kProductsReports); });
   table.add(batches);
 }
 

@@ -9,7 +9,7 @@ constexpr char kAvgPool2d[] = "aten::avg_pool2d.default";
 constexpr char kMaxPool2d[] = "aten::max_pool2d_with_indices.default";
 constexpr char kLayerNorm[] = "aten::native_layer_norm.default";
 
-constexpr Report kReports[] = {
+constexpr Report kReductionsReports[] = {
     // The maximum of what holds a NaN is NaN (Array API, NumPy), wherever it stands.
     {"pytorch-130295", "aten::amax.default", "self[3]{1,nan,3} dim=[0]", "f32 bf16 f16 f64", "nan"},
     {"pytorch-130295", "aten::amin.default", "self[3]{1,nan,3} dim=[0]", "f32 bf16 f16 f64", "nan"},
@@ -109,7 +109,7 @@ constexpr Report kReports[] = {
 }  // namespace
 
 void register_reported_reductions(OpFamilies& table) {
-  table.add([](const CaseSink& sink) { add_reports(sink, kReports); });
+  table.add([](const CaseSink& sink) { add_reports(sink, kReductionsReports); });
 }
 
 }  // namespace assay::suites

@@ -8,7 +8,7 @@ namespace {
 constexpr char kGelu[] = "aten::gelu.default";
 constexpr char kDivMode[] = "aten::div.Tensor_mode";
 
-constexpr Report kReports[] = {
+constexpr Report kValuesReports[] = {
     // gelu of infinities, by length: vector units take another path than single elements. Limit of x Phi(x).
     {"pytorch-185770", kGelu, "self[1]{inf}", "f32 bf16 f16", "inf", "n1"},
     {"pytorch-185770", kGelu, "self[2]{inf,-inf}", "f32 bf16 f16", "inf,0", "n2"},
@@ -123,7 +123,7 @@ constexpr Report kReports[] = {
 }  // namespace
 
 void register_reported_values(OpFamilies& table) {
-  table.add([](const CaseSink& sink) { add_reports(sink, kReports); });
+  table.add([](const CaseSink& sink) { add_reports(sink, kValuesReports); });
 }
 
 }  // namespace assay::suites
