@@ -257,7 +257,6 @@ TEST_F(ExitStatus, AFileSizeLimit) {
 }
 
 TEST_F(ExitStatus, WhatLaterVersionsBring) {
-  expect_refused({"profile", kModel, "--trace", "t.json"}, "not in this version");
   expect_refused({"sweep", "generated:10"}, "not built in this version");
 }
 
