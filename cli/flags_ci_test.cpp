@@ -233,7 +233,7 @@ TEST_F(Flags, ListsAreReadable) {
     }
   }
   EXPECT_EQ(json_of("models").size(), 24U);
-  EXPECT_EQ(json_of("backends").size(), 7U);
+  EXPECT_EQ(json_of("backends").size(), 9U);
   EXPECT_EQ(json_of("suites").at(0).at("name"), "ops");
   std::set<std::string> ids;
   for (const auto& c : json_of("cases")) EXPECT_TRUE(ids.insert(c.at("id")).second) << c;

@@ -69,7 +69,7 @@ void insert_host(json& events, std::vector<HostSpan> spans) {
   if (spans.empty()) return;
   std::stable_sort(spans.begin(), spans.end(),
                    [](const HostSpan& a, const HostSpan& b) { return a.at_s < b.at_s; });
-  constexpr double kSame = 1e-5;  // microseconds
+  constexpr double kSame = 1e-5;     // microseconds
   std::vector<double> at, until{0};  // of each span; seconds of all spans up to there
   for (const HostSpan& span : spans) {
     at.push_back(span.at_s * 1e6);
