@@ -56,7 +56,7 @@ TEST_F(ProfileVerb, PlantedBottlenecksAreNamed) {
     std::vector<std::string> flags;
   };
   const auto permuted = [](GraphBuilder& b, ValueId x) {
-    return b.call("aten::permute.default", {{"self", ValueArg{x}}, {"dims", IntListArg{{1, 0}}}});
+    return b.call("aten::permute.default", {{"self", ValueArg{x}}, {"dims", IntListArg{{1, 0}, {}}}});
   };
   const auto sliced = [](GraphBuilder& b, ValueId x) {
     return b.call("aten::slice.Tensor",
@@ -116,7 +116,7 @@ TEST_F(ProfileVerb, TheTraceHasTracksFlowsWaitsAndSources) {
       EXPECT_TRUE(event["args"].contains("semaphore"));
       EXPECT_THAT(event["name"].get<std::string>(), HasSubstr("wait for "));
     }
-    linked = linked || (category == "instruction" && event["args"]["node"] == "relu" &&
+    linked = linked || (category == "instruction" && event["args"]["node"] == "relu_default_0" &&
                         event["args"]["source"] == "net.py:7");
   }
   EXPECT_TRUE(linked);

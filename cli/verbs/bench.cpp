@@ -96,7 +96,7 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
   }
   if (flags.what == std::vector<std::string>{"collectives"}) {
     CollectivesFlags collectives{flags.measurements, flags.json, options.run.out};
-    if (options.run.ranks > 1) collectives.ranks = options.run.ranks;
+    if (options.run.ranks > 0) collectives.ranks = options.run.ranks;
     return bench_collectives(collectives);
   }
   if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);

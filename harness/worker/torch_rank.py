@@ -29,13 +29,16 @@ def main() -> int:
         print("usage: torch_rank.py HOST PORT TOKEN RANK WORLD_SIZE TIMEOUT", file=sys.stderr)
         return 2
     host, port, token, rank, world_size, timeout = sys.argv[1:]
-    connection = socket.create_connection((host, int(port)))
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    fd = connection.fileno()
+    problem = ""
     try:
         import torch
     except Exception as error:  # a broken installation fails with anything from ImportError to OSError
         problem = f"{sys.executable} cannot import torch: {type(error).__name__}: {error}"
+    # Not before: who connects must greet within seconds, and a first import takes longer.
+    connection = socket.create_connection((host, int(port)))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    fd = connection.fileno()
+    if problem:
         write_frame(fd, greeting(int(rank), token, "", problem))
         return 1
     from torch_backend.ranks import Rank
