@@ -10,7 +10,7 @@
 namespace assay::backend {
 
 enum class Cause : uint8_t {
-  compute,         // engines at work on at least a third of the partitions
+  compute,         // engines at work on at least a quarter of the partitions
   dependencies,    // instructions that wait for the result of the one before
   transposes,      // by an engine, or by DMA that swaps dimensions
   spills,          // DMA of intermediates to and from HBM

@@ -71,6 +71,10 @@ int profile(const RunFlags& run_flags, const ProfileFlags& flags) {
   write_file(flags.trace, result.trace);
   write_file(options.out + "/profile.json", json);
   write_file(page, reports::profile_html(c.id, options.backend + ", " + request_for(options, c).mode, json));
+  if (options.quiet) {
+    std::printf("%s\n", result.verdict.sentence.c_str());
+    return kOk;
+  }
   std::printf("%s\ntrace: %s (chrome://tracing, https://ui.perfetto.dev)\nreport: %s\n",
               profile_text(result).c_str(), flags.trace.c_str(), page.c_str());
   return kOk;

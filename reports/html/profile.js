@@ -18,7 +18,7 @@ page.append(
       `${bytes(summary.hbm_read_bytes + summary.hbm_write_bytes)}; ${short(summary.hbm_bandwidth / 1e9)} GB/s`))),
   el("p", {}, profile.sentence),
   el("h2", {}, "Where the time went"),
-  stack(LIMITS.map(([key, fill, name]) => [fill, profile.limits[key], `s ${name}`]), 0, 0),
+  stack(LIMITS.map(([key, fill, name]) => [fill, 1000 * profile.limits[key] / profile.total_time, `‰ ${name}`]), 0, 0),
   el("p", {class: "legend"}, LIMITS.map(([key, fill, name]) => el("span", {}, el("i", {class: "fill-" + fill}),
     `${name} ${seconds(profile.limits[key])} (${share(profile.limits[key])})`))));
 
