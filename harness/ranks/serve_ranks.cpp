@@ -205,6 +205,8 @@ class RankServer {
       result.rank_errors = std::move(errors);
       return result;
     }
+    // Bad input that nobody refused: no graph says what the results would be.
+    if (request.negative) return result;
     for (const RankOutcome& outcome : outcomes) {
       result.outputs.insert(result.outputs.end(), outcome.answer.outputs.begin(),
                             outcome.answer.outputs.end());
@@ -216,11 +218,13 @@ class RankServer {
   // gloo's own words for what it does not have (ProcessGroupGloo.cpp): that is no failure of a case.
   static void say_what_is_lacking(const std::vector<std::string>& errors, RunResult& result) {
     const std::pair<const char*, const char*> words[] = {{"Invalid scalar type", "dtype"},
-                                                         {"invalid tensor size at index", "argument"}};
+                                                         {"invalid tensor size at index", "argument"},
+                                                         {"has no operator assay::", "optional_operator"}};
     for (const std::string& error : errors) {
       for (const auto& [text, reason] : words) {
         if (error.find(text) == std::string::npos) continue;
-        result.failure = Status::unsupported;
+        const bool ours = std::string_view(reason) == "optional_operator";
+        result.failure = ours ? Status::skip_eligibility : Status::unsupported;
         result.reason = reason;
       }
     }

@@ -120,7 +120,7 @@ class Program:
         given = {name: self._given(value) for name, value in node.arguments}
         if node.op == f"{_FUNCTIONAL}wait_tensor.default":
             result = torch.ops._c10d_functional.wait_tensor.default(given["tensor"])
-        elif node.op.startswith((_FUNCTIONAL, "assay::")):
+        elif "group_name" in given:
             self.send(Frame({"type": "progress", "node": node.name}, []))
             result = self._collective(node, given)
         else:
