@@ -273,6 +273,9 @@ typedef struct assay_collective_args {
   uint64_t* sent;
   uint64_t* received;
   const char* algorithm; /* out: "ring", null if the backend does not say; lives as long as the plug-in */
+  /* out: bytes that the algorithm moves beyond the fewest there can be (docs/distributed.md), by its closed
+   * form */
+  uint64_t staged;
 } assay_collective_args;
 
 /* Functions return null, or an error that the caller destroys with error_destroy. */

@@ -1,4 +1,4 @@
-// Helps the algorithms write a schedule; for this folder only.
+// Helps the algorithms write a schedule.
 #pragma once
 
 #include <initializer_list>

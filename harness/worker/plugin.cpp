@@ -322,10 +322,12 @@ void Device::collective(const NodeHandle& node, const std::vector<assay_buffer*>
   args.received = received.data();
   plugin_->check(plugin_->api().collective(&args), "collective");
   CollectiveBytes& bytes = collectives_[node.node().name];
-  bytes = {text_of(args.algorithm), {}, {}};
+  bytes = {text_of(args.algorithm), {}, {}, 0};
   const auto said = [](uint64_t count) { return count <= uint64_t{1} << 62; };
   if (!std::all_of(sent.begin(), sent.end(), said) || !std::all_of(received.begin(), received.end(), said))
     return;
+  if (!said(args.staged)) return;
+  bytes.staged = static_cast<int64_t>(args.staged);
   for (const uint64_t count : sent) bytes.sent.push_back(static_cast<int64_t>(count));
   for (const uint64_t count : received) bytes.received.push_back(static_cast<int64_t>(count));
 }

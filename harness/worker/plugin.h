@@ -85,6 +85,7 @@ struct DeviceTotals {
 struct CollectiveBytes {
   std::string algorithm;
   std::vector<int64_t> sent, received;
+  int64_t staged = 0;  // beyond the fewest bytes, by the algorithm's closed form
 };
 
 class Executable;

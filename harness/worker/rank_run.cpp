@@ -31,7 +31,9 @@ std::optional<Traffic> traffic_of(const JoinedGraph& joined, const Device& devic
       traffic.sent.at(rank) += bytes.sent[p];
       traffic.received.at(rank) += bytes.received[p];
     }
-    if (meeting.moves()) traffic.formula += formula_bytes(OpCall(joined.graph, node), bytes.algorithm);
+    if (meeting.moves()) {
+      traffic.formula += formula_bytes(OpCall(joined.graph, node), bytes.algorithm) + bytes.staged;
+    }
   }
   traffic.algorithm = fmt::format("{}", fmt::join(algorithms, ", "));
   return traffic;
