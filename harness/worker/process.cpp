@@ -232,11 +232,13 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
     return result;
   };
 
+  bool gone = false;  // what it had written before is still read: one more look
   while (true) {
+    const bool last_look = gone;
     pollfd fds[3];
     fds[0] = {reply_, POLLIN, 0};
     fds[1] = {noise_, POLLIN, 0};  // a negative descriptor is skipped
-    fds[2] = {writer.pending().empty() ? -1 : request_, POLLOUT, 0};
+    fds[2] = {gone || writer.pending().empty() ? -1 : request_, POLLOUT, 0};
     ::poll(fds, 3, kTickMs);
 
     const auto now = Clock::now();
@@ -250,10 +252,7 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
       const auto bytes = writer.pending();
       const ssize_t n = ::write(request_, bytes.data(), bytes.size());
       if (n >= 0) writer.advance(static_cast<std::size_t>(n));
-      if (n < 0 && errno != EAGAIN && errno != EINTR) {
-        end(result);
-        return result;
-      }
+      if (n < 0 && errno != EAGAIN && errno != EINTR) gone = true;
     }
     bool ended = false;
     while (fds[0].revents != 0) {
@@ -286,7 +285,7 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
         return give_up(Outcome::rubbish);
       }
     }
-    if (ended) {
+    if (ended || last_look) {
       end(result);
       if (!reader.empty() && result.outcome == Outcome::exited) {
         result.outcome = Outcome::rubbish;
@@ -304,8 +303,7 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
       siginfo_t info{};
       if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
           info.si_pid == pid_ && (fds[0].revents & POLLIN) == 0) {
-        end(result);  // died while something else holds its end of the pipe open
-        return result;
+        gone = true;  // while something else holds its end of the pipe open
       }
     }
   }
