@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -15,9 +13,9 @@
 
 #include "core/error.h"
 #include "harness/ranks/rank_job.h"
+#include "harness/worker/answer_requests.h"
 #include "harness/worker/locate.h"
 #include "harness/worker/messages.h"
-#include "harness/worker/request_limits.h"
 
 namespace assay {
 namespace {
@@ -281,17 +279,9 @@ class RankServer {
 }  // namespace
 
 int serve_ranks(int requests, int replies, const std::string& kind) {
-  try {
-    RankServer server(replies, kind);
-    Frame request;
-    while (read_frame(requests, kRequestLimits, kRequestOrigin, request)) {
-      write_frame(replies, server.answer(std::move(request)));
-    }
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "assay-worker: %s\n", error.what());
-    return 1;
-  }
+  RankServer server(replies, kind);
+  return answer_requests(requests, replies, "assay-worker",
+                         [&](Frame request) { return server.answer(std::move(request)); });
 }
 
 }  // namespace assay

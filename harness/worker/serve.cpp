@@ -1,6 +1,5 @@
 #include "harness/worker/serve.h"
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <new>
@@ -9,10 +8,10 @@
 #include "core/graph/json.h"
 #include "harness/mutant/mutant.h"
 #include "harness/worker/abi_test.h"
+#include "harness/worker/answer_requests.h"
 #include "harness/worker/device_run.h"
 #include "harness/worker/json_fields.h"
 #include "harness/worker/rank_run.h"
-#include "harness/worker/request_limits.h"
 
 namespace assay {
 namespace {
@@ -193,16 +192,8 @@ class Server {
 
 int serve_plugin(int requests, int replies, const std::string& plugin) {
   Server server(replies, plugin);
-  try {
-    Frame request;
-    while (read_frame(requests, kRequestLimits, kRequestOrigin, request)) {
-      write_frame(replies, server.answer(std::move(request)));
-    }
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "assay-worker: %s\n", error.what());
-    return 1;
-  }
+  return answer_requests(requests, replies, "assay-worker",
+                         [&](Frame request) { return server.answer(std::move(request)); });
 }
 
 }  // namespace assay

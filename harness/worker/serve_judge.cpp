@@ -1,16 +1,15 @@
 // The judge's process: hosts Judge behind frames, so that a crash of it costs one case.
 #include <algorithm>
-#include <cstdio>
 #include <new>
 #include <optional>
 #include <set>
 
 #include "core/error.h"
 #include "harness/case/lift_draws.h"
+#include "harness/worker/answer_requests.h"
 #include "harness/worker/host_scalars.h"
 #include "harness/worker/judge_messages.h"
 #include "harness/worker/messages.h"
-#include "harness/worker/request_limits.h"
 
 namespace assay {
 namespace {
@@ -98,15 +97,8 @@ class JudgeServer {
 
 int serve_judge(int requests, int replies) {
   JudgeServer server;
-  try {
-    Frame request;
-    while (read_frame(requests, kRequestLimits, kRequestOrigin, request))
-      write_frame(replies, server.answer(std::move(request)));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "assay-judge: %s\n", error.what());
-    return 1;
-  }
+  return answer_requests(requests, replies, "assay-judge",
+                         [&](Frame request) { return server.answer(std::move(request)); });
 }
 
 }  // namespace assay
