@@ -12,8 +12,6 @@
 namespace assay {
 namespace {
 
-constexpr uint8_t kPoison = 0xff;
-
 void add(std::optional<double>& sum, double seconds) { sum = sum.value_or(0) + seconds; }
 
 }  // namespace

@@ -16,6 +16,10 @@
 
 namespace assay {
 
+// What outputs hold before a node or a graph writes them: NaN in every float format, -1 in integers, no value
+// of a bool.
+inline constexpr uint8_t kPoison = 0xff;
+
 // Runs while started; poisoning and reading back for the judge happen while it is stopped.
 class Stopwatch {
  public:

@@ -11,9 +11,7 @@
 namespace assay {
 namespace {
 
-// NaN in every float format, -1 in integers, no value of a bool; and a second pattern, a number in every
-// format, so that a result that happens to be the first is not taken for a stale buffer.
-constexpr uint8_t kPoison = 0xff;
+// A number in every format, so that a result that happens to be kPoison is not taken for a stale buffer.
 constexpr uint8_t kOtherPoison = 0xc7;
 constexpr uint8_t kGuardPattern = 0x9d;
 const TensorMeta kGuardMeta{DType::u8, {256}};

@@ -1,5 +1,7 @@
 #include "harness/worker/node_handle.h"
 
+#include <algorithm>
+
 #include <cstddef>
 
 #include "core/error.h"
@@ -7,6 +9,12 @@
 #include "core/opset/schema.h"
 
 namespace assay {
+
+bool has_unknown_size(const std::vector<TensorMeta>& metas) {
+  return std::any_of(metas.begin(), metas.end(), [](const TensorMeta& meta) {
+    return std::any_of(meta.shape.begin(), meta.shape.end(), [](int64_t size) { return size < 0; });
+  });
+}
 
 // The functions of assay_node_api. They are called by foreign code: null and out-of-range arguments are
 // answered, not trusted, and structs are written only as far as the caller's struct_size says.

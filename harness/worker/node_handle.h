@@ -10,6 +10,9 @@
 
 namespace assay {
 
+// A size that depends on data.
+bool has_unknown_size(const std::vector<TensorMeta>& metas);
+
 class NodeHandle {
  public:
   // `node` has plain scalars only (HostScalars::resolve); its values are those of `graph`. Inputs are
