@@ -30,12 +30,6 @@ std::size_t choice(const std::string_view (&names)[N], const std::string& text, 
 }
 
 // log(predicted / measured), the same weight for every row.
-Residual residuals(Predictor& predictor) {
-  return [&predictor](std::size_t row, const std::vector<double>& constants) {
-    return std::log(predictor.predict_us(row, constants) / predictor.rows()[row].measured_us);
-  };
-}
-
 }  // namespace
 
 std::string_view name_of(Boundary boundary) { return kBoundaries[static_cast<std::size_t>(boundary)]; }
@@ -96,23 +90,16 @@ CalibrationReport calibrate(const std::vector<CalibrationRow>& rows) {
     if (rows[r].role == Role::fit) fit_rows.push_back(r);
   }
   const std::vector<double> shipped = predictor.shipped();
-  const std::vector<double> fitted = fit_constants(residuals(predictor), fit_rows, shipped);
-
-  // Which fit rows tell something about which constant.
-  constexpr double kStep = 1e-2, kTells = 5e-3;
-  std::vector<std::vector<bool>> depends(rows.size(), std::vector<bool>(fitted.size(), false));
+  const Residual residual = [&](std::size_t row, const std::vector<double>& constants) {
+    return std::log(predictor.predict_us(row, constants) / rows[row].measured_us);
+  };
+  const ConstantFit fit = fit_with_sources(residual, fit_rows, shipped);
   CalibrationReport report;
-  for (std::size_t k = 0; k < fitted.size(); ++k) {
+  for (std::size_t k = 0; k < shipped.size(); ++k) {
     FittedConstant constant = predictor.describe(k);
-    constant.value = fitted[k];
+    constant.value = fit.constants[k];
     constant.shipped = shipped[k];
-    std::vector<double> more = fitted;
-    more[k] *= std::exp(kStep);
-    for (const std::size_t r : fit_rows) {
-      depends[r][k] = std::abs(std::log(predictor.predict_us(r, more) / predictor.predict_us(r, fitted))) >
-                      kTells * kStep;
-      constant.rows += depends[r][k];
-    }
+    constant.rows = static_cast<int>(fit.told_by[k].size());
     if (constant.rows > 0) report.constants.push_back(std::move(constant));
   }
 
@@ -120,23 +107,17 @@ CalibrationReport calibrate(const std::vector<CalibrationRow>& rows) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     RowResult result{rows[r], {}, {}, {}, predictor.why_not(r)};
     if (result.not_predicted.empty()) {
-      result.predicted_us = predictor.predict_us(r, fitted);
+      result.predicted_us = predictor.predict_us(r, fit.constants);
       result.error = *result.predicted_us / rows[r].measured_us - 1;
     }
     if (rows[r].role == Role::check) check_errors.push_back(std::abs(*result.error));
     if (rows[r].role == Role::fit) {
       fit_errors.push_back(std::abs(*result.error));
-      for (const FittedConstant& constant : report.constants) {
-        if (constant.rows == 1 && depends[r][predictor.index(constant)]) {
-          result.not_predicted = "no other row tells " + constant.name + " of " + constant.target;
-        }
-      }
-      if (result.not_predicted.empty()) {
-        std::vector<std::size_t> others;
-        for (const std::size_t o : fit_rows) {
-          if (o != r) others.push_back(o);
-        }
-        const std::vector<double> without = fit_constants(residuals(predictor), others, fitted);
+      if (const auto k = told_only_by(fit, r)) {
+        const FittedConstant constant = predictor.describe(*k);
+        result.not_predicted = "no other row tells " + constant.name + " of " + constant.target;
+      } else {
+        const std::vector<double> without = fit_without(residual, fit_rows, r, fit);
         result.left_out_error = predictor.predict_us(r, without) / rows[r].measured_us - 1;
         left_out_errors.push_back(std::abs(*result.left_out_error));
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace assay::backend {
@@ -97,6 +98,37 @@ class Fit {
 std::vector<double> fit_constants(const Residual& residual, const std::vector<std::size_t>& rows,
                                   std::vector<double> constants) {
   return Fit(residual, rows).run(std::move(constants));
+}
+
+ConstantFit fit_with_sources(const Residual& residual, const std::vector<std::size_t>& rows,
+                             const std::vector<double>& start) {
+  constexpr double kStep = 1e-2, kTells = 5e-3;
+  ConstantFit fit{fit_constants(residual, rows, start), std::vector<std::vector<std::size_t>>(start.size())};
+  for (std::size_t k = 0; k < start.size(); ++k) {
+    std::vector<double> more = fit.constants;
+    more[k] *= std::exp(kStep);
+    for (const std::size_t row : rows) {
+      if (std::abs(residual(row, more) - residual(row, fit.constants)) > kTells * kStep)
+        fit.told_by[k].push_back(row);
+    }
+  }
+  return fit;
+}
+
+std::optional<std::size_t> told_only_by(const ConstantFit& fit, std::size_t row) {
+  std::optional<std::size_t> found;
+  for (std::size_t k = 0; k < fit.told_by.size(); ++k) {
+    if (fit.told_by[k] == std::vector<std::size_t>{row}) found = k;
+  }
+  return found;
+}
+
+std::vector<double> fit_without(const Residual& residual, const std::vector<std::size_t>& rows,
+                                std::size_t left_out, const ConstantFit& fit) {
+  std::vector<std::size_t> others;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(others),
+               [&](std::size_t row) { return row != left_out; });
+  return fit_constants(residual, others, fit.constants);
 }
 
 }  // namespace assay::backend

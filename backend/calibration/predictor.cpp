@@ -42,12 +42,6 @@ FittedConstant Predictor::describe(std::size_t k) const {
   return out;
 }
 
-std::size_t Predictor::index(const FittedConstant& constant) const {
-  std::size_t k = 0;
-  while (describe(k).name != constant.name || describe(k).target != constant.target) ++k;
-  return k;
-}
-
 std::string Predictor::why_not(std::size_t row) const {
   if (rows_[row].boundary == Boundary::outside) return "the timer contains more than the clock models";
   if (rows_[row].boundary == Boundary::launch) return "";

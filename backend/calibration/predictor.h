@@ -17,12 +17,9 @@ class Predictor {
   // Builds the rows' Programs. Throws as read_row's and build's errors, naming the row.
   explicit Predictor(const std::vector<CalibrationRow>& rows);
 
-  const std::vector<CalibrationRow>& rows() const { return rows_; }
-
   // Constants: dma_issue_ns of each target that has rows, then kernel_floor_us and launch_us of all.
   std::vector<double> shipped() const;
   FittedConstant describe(std::size_t constant) const;  // name and target
-  std::size_t index(const FittedConstant& constant) const;
 
   std::string why_not(std::size_t row) const;  // "" if the row can be predicted
   double predict_us(std::size_t row, const std::vector<double>& constants);

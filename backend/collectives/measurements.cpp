@@ -178,21 +178,12 @@ CollectiveReport calibrate_collectives(const std::vector<CollectiveMeasurement>&
   };
   std::vector<double> shipped;
   for (const Constant& c : kConstants) shipped.push_back((neuron_link(c.generation).*c.field).value);
-  const std::vector<double> fitted = fit_constants(residual, fit_rows, shipped);
-
-  // Which fit rows tell something about which constant.
-  constexpr double kStep = 1e-2, kTells = 5e-3;
+  const ConstantFit fit = fit_with_sources(residual, fit_rows, shipped);
   CollectiveReport report;
-  std::vector<std::vector<std::size_t>> told(fitted.size());
-  for (std::size_t k = 0; k < fitted.size(); ++k) {
-    std::vector<double> more = fitted;
-    more[k] *= std::exp(kStep);
-    for (const std::size_t r : fit_rows) {
-      if (std::abs(residual(r, more) - residual(r, fitted)) > kTells * kStep) told[k].push_back(r);
-    }
-    if (told[k].empty()) continue;
-    report.constants.push_back({kConstants[k].name, core(kConstants[k].generation).name, fitted[k],
-                                shipped[k], static_cast<int>(told[k].size())});
+  for (std::size_t k = 0; k < shipped.size(); ++k) {
+    if (fit.told_by[k].empty()) continue;
+    report.constants.push_back({kConstants[k].name, core(kConstants[k].generation).name, fit.constants[k],
+                                shipped[k], static_cast<int>(fit.told_by[k].size())});
   }
   std::vector<double> fit_errors, left_out_errors, check_errors;
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -200,7 +191,7 @@ CollectiveReport calibrate_collectives(const std::vector<CollectiveMeasurement>&
     result.row = rows[r];
     if (rows[r].modelled) {
       predictor.describe(r, result);
-      result.predicted = predictor.predict(r, fitted);
+      result.predicted = predictor.predict(r, fit.constants);
       result.error = result.predicted->seconds * 1e6 / rows[r].measured_us - 1;
     } else {
       result.not_predicted = rows[r].note.empty() ? "its timer contains more than is modelled" : rows[r].note;
@@ -208,16 +199,10 @@ CollectiveReport calibrate_collectives(const std::vector<CollectiveMeasurement>&
     if (rows[r].role == Role::check) check_errors.push_back(std::abs(*result.error));
     if (rows[r].role == Role::fit) {
       fit_errors.push_back(std::abs(*result.error));
-      for (std::size_t k = 0; k < told.size(); ++k) {
-        if (told[k] == std::vector<std::size_t>{r}) {
-          result.not_predicted = std::string("no other row tells ") + kConstants[k].name;
-        }
-      }
-      if (result.not_predicted.empty()) {
-        std::vector<std::size_t> others;
-        std::copy_if(fit_rows.begin(), fit_rows.end(), std::back_inserter(others),
-                     [&](std::size_t o) { return o != r; });
-        const std::vector<double> without = fit_constants(residual, others, fitted);
+      if (const auto k = told_only_by(fit, r)) {
+        result.not_predicted = std::string("no other row tells ") + kConstants[*k].name;
+      } else {
+        const std::vector<double> without = fit_without(residual, fit_rows, r, fit);
         result.left_out_error = predictor.predict(r, without).seconds * 1e6 / rows[r].measured_us - 1;
         left_out_errors.push_back(std::abs(*result.left_out_error));
       }

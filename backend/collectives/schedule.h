@@ -116,7 +116,8 @@ struct Plan {
 };
 struct PlanOptions {
   bool emulate = false;
-  std::optional<Algorithm> algorithm;  // of the operation that is carried out; chosen by size if not given
+  std::optional<Algorithm> algorithm =
+      std::nullopt;  // of the operation that is carried out; chosen by size if not given
 };
 Plan make_plan(const Collective& collective, const Group& group, const PlanOptions& options = {});
 
