@@ -52,6 +52,24 @@ double muon_scale(MuonScale scale, int64_t rows, int64_t columns) {
   throw Error(ErrorCode::internal, "Muon: no such scale");
 }
 
+MuonMomentum muon_momentum(Emitter& e, ValueId gradient, ValueId buffer, const MuonOptions& o) {
+  const double fresh = o.form == Momentum::average ? 1 - o.momentum : 1;
+  const ValueId held = e.add(e.mul_number(buffer, o.momentum), e.mul_number(gradient, fresh));
+  if (!o.nesterov) return {held, held};
+  return {held, e.add(e.mul_number(held, o.momentum), e.mul_number(gradient, fresh))};
+}
+
+ValueId muon_orthogonalised(Emitter& e, ValueId direction, const MuonOptions& o) {
+  const ValueId x = o.iterate_in ? e.cast(direction, *o.iterate_in) : direction;
+  return e.call("assay::muon_orthogonalize.default", {{"self", ValueArg{x}},
+                                                      {"steps", o.steps},
+                                                      {"a", o.a},
+                                                      {"b", o.b},
+                                                      {"c", o.c},
+                                                      {"eps", o.eps},
+                                                      {"clamp_norm", o.clamp_norm}});
+}
+
 Updated muon_update(Emitter& e, ValueId parameter, ValueId gradient, ValueId buffer, const MuonOptions& o) {
   const Shape shape = e.shape(parameter);
   if (shape.size() != 2) {
@@ -59,22 +77,11 @@ Updated muon_update(Emitter& e, ValueId parameter, ValueId gradient, ValueId buf
                 "Muon: parameter '" + e.builder().value(parameter).name + "' has shape " + to_string(shape) +
                     "; it takes matrices: give this one to AdamW, or reshape it");
   }
-  const double fresh = o.form == Momentum::average ? 1 - o.momentum : 1;
-  const ValueId held = e.add(e.mul_number(buffer, o.momentum), e.mul_number(gradient, fresh));
-  ValueId update = held;
-  if (o.nesterov) update = e.add(e.mul_number(held, o.momentum), e.mul_number(gradient, fresh));
-  if (o.iterate_in) update = e.cast(update, *o.iterate_in);
-  update = e.call("assay::muon_orthogonalize.default", {{"self", ValueArg{update}},
-                                                        {"steps", o.steps},
-                                                        {"a", o.a},
-                                                        {"b", o.b},
-                                                        {"c", o.c},
-                                                        {"eps", o.eps},
-                                                        {"clamp_norm", o.clamp_norm}});
-  update = e.cast(update, e.dtype(parameter));
+  const MuonMomentum momentum = muon_momentum(e, gradient, buffer, o);
+  const ValueId update = e.cast(muon_orthogonalised(e, momentum.direction, o), e.dtype(parameter));
   const ValueId kept = e.mul_number(parameter, 1 - o.lr * o.weight_decay);
   const double step = -o.lr * muon_scale(o.scale, shape[0], shape[1]);
-  return {e.add(kept, e.mul_number(update, step)), {held}};
+  return {e.add(kept, e.mul_number(update, step)), {momentum.held}};
 }
 
 // m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2; p -= lr (m / c1) / (sqrt(v / c2) + eps), c = 1 - b^step.

@@ -70,6 +70,15 @@ Updated sgd_update(Emitter& e, ValueId parameter, ValueId gradient, std::optiona
 
 double muon_scale(MuonScale scale, int64_t rows, int64_t columns);
 
+// The parts of muon_update, for those who put them together otherwise (models/parallel).
+struct MuonMomentum {
+  ValueId held;       // the buffer's next contents
+  ValueId direction;  // what is orthogonalised
+};
+MuonMomentum muon_momentum(Emitter& e, ValueId gradient, ValueId buffer, const MuonOptions& options);
+// In options.iterate_in, if given.
+ValueId muon_orthogonalised(Emitter& e, ValueId direction, const MuonOptions& options);
+
 // Matrices of the hidden layers are Muon's; embeddings, the head, norms and biases are AdamW's.
 bool is_muon_parameter(const std::string& name, const Shape& shape);
 

@@ -61,7 +61,6 @@ class Step {
   // Inputs and momenta of the given shapes; fills directions.
   void begin(const std::vector<Shape>& shapes) {
     const MuonOptions& o = muon_.options;
-    const double fresh = o.form == Momentum::average ? 1 - o.momentum : 1;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       const auto input = [&](const char* name) {
         return e_.builder().input(fmt::format("{}{}", name, i), muon_.dtype, shapes[i]);
@@ -69,32 +68,21 @@ class Step {
       parameters_.push_back(input("p"));
       ValueId gradient = -1;
       if (has_gradient(muon_, i)) gradient = input("g");
-      const ValueId decayed = e_.mul_number(input("m"), o.momentum);
+      const ValueId buffer = input("m");
       if (gradient < 0) {
-        momenta_.push_back(decayed);
+        momenta_.push_back(e_.mul_number(buffer, o.momentum));
         directions_.push_back(-1);
         continue;
       }
-      momenta_.push_back(e_.add(decayed, e_.mul_number(gradient, fresh)));
-      ValueId direction = momenta_.back();
-      if (o.nesterov)
-        direction = e_.add(e_.mul_number(direction, o.momentum), e_.mul_number(gradient, fresh));
-      directions_.push_back(e_.cast(direction, muon_.communicated));
+      const MuonMomentum momentum = muon_momentum(e_, gradient, buffer, o);
+      momenta_.push_back(momentum.held);
+      directions_.push_back(e_.cast(momentum.direction, muon_.communicated));
     }
     updates_.assign(shapes.size(), -1);
   }
 
   ValueId orthogonalised(ValueId whole) {
-    const MuonOptions& o = muon_.options;
-    ValueId x = o.iterate_in ? e_.cast(whole, *o.iterate_in) : whole;
-    x = e_.call("assay::muon_orthogonalize.default", {{"self", ValueArg{x}},
-                                                      {"steps", o.steps},
-                                                      {"a", o.a},
-                                                      {"b", o.b},
-                                                      {"c", o.c},
-                                                      {"eps", o.eps},
-                                                      {"clamp_norm", o.clamp_norm}});
-    return e_.cast(x, muon_.communicated);
+    return e_.cast(muon_orthogonalised(e_, whole, muon_.options), muon_.communicated);
   }
 
   void end() {
@@ -270,26 +258,23 @@ class RankStep : public Step {
   }
 
   ValueId unpadded(const Slot& slot, ValueId whole) {
-    const std::vector<int64_t> real = shard_rows(slot.shape[0], muon_.ranks);
-    if (real == slot.rows) return whole;
-    std::vector<ValueId> parts;
-    int64_t begin = 0;
-    for (std::size_t r = 0; r < real.size(); ++r) {
-      if (real[r] > 0) parts.push_back(e_.slice(whole, 0, begin, begin + real[r]));
-      begin += slot.rows[r];
-    }
-    return joined(parts);
+    return relaid(slot, whole, slot.rows, shard_rows(slot.shape[0], muon_.ranks));
   }
   ValueId padded(const Slot& slot, ValueId whole) {
-    const std::vector<int64_t> real = shard_rows(slot.shape[0], muon_.ranks);
-    if (real == slot.rows) return whole;
+    return relaid(slot, whole, shard_rows(slot.shape[0], muon_.ranks), slot.rows);
+  }
+  // The shards of a matrix, each with as many rows of each rank as `to` says instead of `from`: cut, or
+  // filled with zeros.
+  ValueId relaid(const Slot& slot, ValueId whole, const std::vector<int64_t>& from,
+                 const std::vector<int64_t>& to) {
+    if (from == to) return whole;
     std::vector<ValueId> parts;
     int64_t begin = 0;
-    for (std::size_t r = 0; r < real.size(); ++r) {
-      if (real[r] > 0) parts.push_back(e_.slice(whole, 0, begin, begin + real[r]));
-      if (real[r] < slot.rows[r])
-        parts.push_back(e_.full({slot.rows[r] - real[r], slot.shape[1]}, 0, muon_.communicated));
-      begin += real[r];
+    for (std::size_t r = 0; r < from.size(); ++r) {
+      const int64_t kept = std::min(from[r], to[r]);
+      if (kept > 0) parts.push_back(e_.slice(whole, 0, begin, begin + kept));
+      if (to[r] > from[r]) parts.push_back(e_.full({to[r] - from[r], slot.shape[1]}, 0, muon_.communicated));
+      begin += from[r];
     }
     return joined(parts);
   }

@@ -25,6 +25,17 @@ enum class MuonOwnership {
 std::string_view name_of(MuonScheme scheme);
 std::string_view name_of(MuonOwnership ownership);
 
+// Every scheme with the ownerships that matter to it.
+struct MuonKind {
+  MuonScheme scheme;
+  MuonOwnership ownership;
+};
+inline constexpr MuonKind kMuonKinds[] = {{MuonScheme::all_gather, MuonOwnership::round_robin},
+                                          {MuonScheme::gather_broadcast, MuonOwnership::round_robin},
+                                          {MuonScheme::all_to_all, MuonOwnership::round_robin},
+                                          {MuonScheme::all_to_all, MuonOwnership::balanced},
+                                          {MuonScheme::all_to_all, MuonOwnership::padded}};
+
 struct ShardedMuon {
   int ranks = 1;
   std::vector<Shape> matrices;  // [rows, columns]; there may be none

@@ -7,7 +7,6 @@
 namespace assay::suites {
 namespace {
 
-using models::MuonOwnership;
 using models::MuonScheme;
 using models::ShardedMuon;
 
@@ -35,14 +34,8 @@ std::vector<TensorSet> layouts(int n) {
 }  // namespace
 
 void make_muon(int n, const CaseSink& sink) {
-  const std::pair<MuonScheme, MuonOwnership> kinds[] = {
-      {MuonScheme::all_gather, MuonOwnership::round_robin},
-      {MuonScheme::gather_broadcast, MuonOwnership::round_robin},
-      {MuonScheme::all_to_all, MuonOwnership::round_robin},
-      {MuonScheme::all_to_all, MuonOwnership::balanced},
-      {MuonScheme::all_to_all, MuonOwnership::padded}};
   for (const TensorSet& layout : layouts(n)) {
-    for (const auto& [scheme, ownership] : kinds) {
+    for (const auto& [scheme, ownership] : models::kMuonKinds) {
       ShardedMuon muon;
       muon.ranks = n;
       muon.matrices = layout.matrices;

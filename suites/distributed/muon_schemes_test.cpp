@@ -102,13 +102,6 @@ State stepped_whole(const ShardedMuon& muon, const State& state) {
   return result;
 }
 
-const std::pair<MuonScheme, MuonOwnership> kKinds[] = {
-    {MuonScheme::all_gather, MuonOwnership::round_robin},
-    {MuonScheme::gather_broadcast, MuonOwnership::round_robin},
-    {MuonScheme::all_to_all, MuonOwnership::round_robin},
-    {MuonScheme::all_to_all, MuonOwnership::balanced},
-    {MuonScheme::all_to_all, MuonOwnership::padded}};
-
 void expect_equal(const State& got, const State& want, const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (const auto& [name, tensor] : want)
@@ -130,7 +123,7 @@ TEST(MuonSchemes, EverySchemeIsTheStepOfOneRank) {
   for (const Layout& layout : layouts) {
     for (const DType communicated : {DType::f32, DType::bf16}) {
       for (const int ranks : {1, 3, 4}) {
-        for (const auto& [scheme, ownership] : kKinds) {
+        for (const auto& [scheme, ownership] : kMuonKinds) {
           ShardedMuon muon;
           muon.ranks = ranks;
           muon.matrices = layout.matrices;
@@ -163,7 +156,7 @@ TEST(MuonSchemes, OrderAndNumberOfRanksDoNotMatter) {
   State moved;
   for (const auto& [name, tensor] : state) moved[name.substr(0, 1) + place.at(name.substr(1))] = tensor;
   // Two steps, the second on another number of ranks: what a resumed checkpoint does.
-  for (const auto& [scheme, ownership] : kKinds) {
+  for (const auto& [scheme, ownership] : kMuonKinds) {
     for (ShardedMuon* m : {&muon, &turned}) m->scheme = scheme, m->ownership = ownership;
     turned.ranks = 4;
     State got;
