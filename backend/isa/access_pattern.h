@@ -68,6 +68,8 @@ struct AccessPattern {
   bool operator==(const AccessPattern&) const = default;
 };
 
+inline bool on_chip(const AccessPattern& a) { return a.space == Space::sbuf || a.space == Space::psum; }
+
 using Sizes = std::span<const int64_t>;
 
 // Row-major tiles. `offset` is in bytes within the partition.

@@ -52,7 +52,7 @@ std::vector<int64_t> sizes_of(const NodeView& node) {
 // send_recv is a permute between two entries.
 CollectiveOp op_of(std::string_view name) {
   name.remove_prefix(kSpace.size());
-  name = name.substr(0, name.find('.'));
+  name = without_overload(name);
   if (name == "send_recv") return CollectiveOp::permute;
   for (int i = 0; i < kCollectiveOps; ++i) {
     const auto op = static_cast<CollectiveOp>(i);

@@ -28,6 +28,9 @@ struct Scalar {
   int64_t as_int() const;
 };
 
+// "aten::add" of "aten::add.Tensor".
+inline std::string_view without_overload(std::string_view op) { return op.substr(0, op.find('.')); }
+
 // Tensors are numbered in the order in which the node lists its arguments, lists flattened, None left out, a
 // value that is used twice counted twice: inputs_of(node) without the symbolic scalars. `input(i)` is the
 // index that kernels use to find their data. Accessors take the schema's argument name, fall back to the

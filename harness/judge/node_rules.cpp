@@ -12,8 +12,6 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string_view without_overload(std::string_view op) { return op.substr(0, op.find('.')); }
-
 bool is_real_or_complex(DType dtype) { return is_float(dtype) || is_complex(dtype); }
 
 bool is_f8(DType dtype) { return is_float(dtype) && size_of(dtype) == 1; }

@@ -14,8 +14,6 @@
 namespace assay {
 namespace {
 
-std::string_view family_of(std::string_view op) { return op.substr(0, op.find('.')); }
-
 std::vector<reference::Wide> evaluate_wide(const OpCall& call, const std::vector<Tensor>& inputs) {
   std::vector<reference::Wide> wide;
   std::vector<const reference::Wide*> pointers;
@@ -86,7 +84,7 @@ bool plant_mutant(const Mutant& mutant, Execution& execution) {
 }
 
 bool is_one_of(const OpCall& call, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), family_of(call.op())) != names.end();
+  return std::find(names.begin(), names.end(), without_overload(call.op())) != names.end();
 }
 
 bool is_matmul(const OpCall& call) {

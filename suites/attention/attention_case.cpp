@@ -50,7 +50,7 @@ TensorSpec mask_of(MaskKind kind, DType dtype, int64_t rows, int64_t keys) {
 
 std::string id_of(const SdpaSpec& spec) {
   std::string op = spec.op.substr(spec.op.find("::") + 2);
-  op = op.substr(0, op.find('.'));
+  op = std::string(without_overload(op));
   if (op.starts_with('_')) op = op.substr(1);
   if (spec.op.starts_with("assay::")) op = "aligned";
   if (op == "scaled_dot_product_attention") op = "sdpa";

@@ -19,50 +19,6 @@ constexpr uint32_t kNone = UINT32_MAX;
 // Memory ports that two engines of NeuronCore-v2 share.
 enum Port : uint8_t { kSbufPort = 1, kPsumPort = 2 };
 
-// An instruction as the loop below needs it.
-struct Timed {
-  double cost_ns = 0;         // that it holds its engine
-  double stall_ns = 0;        // if it reads what the instruction before it on its engine wrote
-  uint32_t next = kNone;      // of its engine
-  uint32_t transfer = kNone;  // DMA
-  uint32_t waits = 0;         // first in Program::waits
-  int32_t signal = -1;
-  uint16_t wait_count = 0;
-  uint8_t queue = 0;
-  uint8_t ports = 0;
-};
-
-// When it happened, and after what.
-struct Trace {
-  double start_ns, end_ns;  // on its engine
-  uint32_t cause = kNone;   // instruction that it started after
-  bool completion = false;  // of the cause: through a semaphore; else only after it on the same engine
-};
-
-struct DmaTrace {
-  double taken_ns = 0;    // by the descriptor generator
-  double arrival_ns = 0;  // in its ring
-  double done_ns = 0;
-  uint32_t instruction = kNone;
-  uint32_t next = kNone;  // of those that are on their way to the rings
-};
-
-struct Raise {
-  double time_ns;
-  uint32_t instruction;
-};
-
-struct EngineState {
-  uint32_t current = kNone, last = kNone;
-  double free_ns = 0;
-  double ready_ns = kNever;  // kNever: nothing to do, or a semaphore has not been raised yet
-  int32_t semaphore = -1;    // that decided ready_ns
-  uint32_t raiser = kNone;
-  double contended_ns = 0;  // before ready_ns, for a port
-  double generator_free_ns = 0;
-  uint32_t arrival_head = kNone, arrival_tail = kNone;
-};
-
 bool touches(const Program& p, const Instruction& i, Space space) {
   for (const AccessPattern& a : p.operands_of(i)) {
     if (a.space == space) return true;
@@ -74,7 +30,7 @@ bool touches(const Program& p, const Instruction& i, Space space) {
 bool depends(const Program& p, const Instruction& i, const Instruction& writer) {
   if (writer.operand_count == 0) return false;
   const AccessPattern& out = p.operands[writer.operands];
-  if (out.space != Space::sbuf && out.space != Space::psum) return false;
+  if (!on_chip(out)) return false;
   const AccessPattern::Extent written = out.extent();
   for (uint32_t k = 1; k < i.operand_count; ++k) {
     const AccessPattern& a = p.operands[i.operands + k];
@@ -108,6 +64,50 @@ uint64_t TimingResult::hbm_bytes() const {
 }
 
 class Clock::Impl {
+  // An instruction as the loop below needs it.
+  struct Timed {
+    double cost_ns = 0;         // that it holds its engine
+    double stall_ns = 0;        // if it reads what the instruction before it on its engine wrote
+    uint32_t next = kNone;      // of its engine
+    uint32_t transfer = kNone;  // DMA
+    uint32_t waits = 0;         // first in Program::waits
+    int32_t signal = -1;
+    uint16_t wait_count = 0;
+    uint8_t queue = 0;
+    uint8_t ports = 0;
+  };
+
+  // When it happened, and after what.
+  struct Trace {
+    double start_ns, end_ns;  // on its engine
+    uint32_t cause = kNone;   // instruction that it started after
+    bool completion = false;  // of the cause: through a semaphore; else only after it on the same engine
+  };
+
+  struct DmaTrace {
+    double taken_ns = 0;    // by the descriptor generator
+    double arrival_ns = 0;  // in its ring
+    double done_ns = 0;
+    uint32_t instruction = kNone;
+    uint32_t next = kNone;  // of those that are on their way to the rings
+  };
+
+  struct Raise {
+    double time_ns;
+    uint32_t instruction;
+  };
+
+  struct EngineState {
+    uint32_t current = kNone, last = kNone;
+    double free_ns = 0;
+    double ready_ns = kNever;  // kNever: nothing to do, or a semaphore has not been raised yet
+    int32_t semaphore = -1;    // that decided ready_ns
+    uint32_t raiser = kNone;
+    double contended_ns = 0;  // before ready_ns, for a port
+    double generator_free_ns = 0;
+    uint32_t arrival_head = kNone, arrival_tail = kNone;
+  };
+
  public:
   Impl(const CoreDescription& core, const TimingOptions& options)
       : core_(core),

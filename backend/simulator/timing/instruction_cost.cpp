@@ -13,7 +13,6 @@ constexpr double kReduceCycles = 64;      // of an activation's sum
 constexpr double kGpSimdFixed = 150;      // of a GpSimd routine (NKI ISA: iota, affine_select, local_gather)
 constexpr int64_t kFastStrideBytes = 16;  // larger innermost strides run at half bandwidth
 
-bool on_chip(const AccessPattern& a) { return a.space == Space::sbuf || a.space == Space::psum; }
 bool narrow(const AccessPattern& a) { return size_of(a.dtype) <= 2 && is_float(a.dtype); }
 
 bool strided(const AccessPattern& a) {

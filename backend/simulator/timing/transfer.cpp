@@ -21,8 +21,6 @@ int64_t contiguous_run(const AccessPattern& a) {
 
 int64_t bytes_of(const AccessPattern& a) { return a.elements() * static_cast<int64_t>(size_of(a.dtype)); }
 
-bool on_chip(const AccessPattern& a) { return a.space == Space::sbuf || a.space == Space::psum; }
-
 // One side reads or writes HBM with neighbouring partitions next to each other.
 bool is_transpose(const AccessPattern& hbm, const AccessPattern& tile) {
   return hbm.space == Space::hbm && on_chip(tile) && hbm.partitions > 1 && hbm.partition_stride == 1 &&
