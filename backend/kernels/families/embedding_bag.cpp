@@ -14,11 +14,51 @@ int64_t padding_of(const OpCall& call, int64_t rows) {
   return padding < 0 && call.schema().overload == "padding_idx" ? padding + rows : padding;
 }
 
+// The results after the first are computed where the node uses them: their sizes may depend on data.
+enum Result : int { kBagOfIndex = 1, kBagSizes = 2, kRowOfMaximum = 3 };
+
+// The index of the first row of each bag that is its maximum (or not a number), 0 of an empty bag. `bag` of
+// each row and `sums` of maxima have one bag more, of the rows that do not count.
+ValueId rows_of_maxima(Composition& c, ValueId rows, ValueId sums, ValueId bag, ValueId position,
+                       const Shape& size, int64_t bags) {
+  const int64_t count = size[0], width = size[1];
+  const ValueId most =
+      c.node("index_select", {{"self", ValueArg{sums}}, {"dim", int64_t{0}}, {"index", ValueArg{bag}}});
+  const ValueId is_most =
+      c.binary("logical_or", c.binary("eq.Tensor", rows, ValueArg{most}), ValueArg{c.unary("isnan", rows)});
+  const ValueId none = c.node("scalar_tensor", {{"s", count}, {"dtype", DTypeArg{DType::i64}}});
+  const ValueId candidates = c.where(is_most, c.expand(position, size), none);
+  const auto filled = [&](int64_t value) {
+    return c.node("full", {{"size", IntListArg{{bags + 1, width}, {}}},
+                           {"fill_value", value},
+                           {"dtype", DTypeArg{DType::i64}}});
+  };
+  const ValueId first =
+      c.node("scatter_reduce.two", {{"self", ValueArg{filled(count)}},
+                                    {"dim", int64_t{0}},
+                                    {"index", ValueArg{c.expand(c.view(bag, {count, 1}), size)}},
+                                    {"src", ValueArg{candidates}},
+                                    {"reduce", std::string("amin")},
+                                    {"include_self", true}});
+  const ValueId found = c.binary("lt.Scalar", first, count);
+  const ValueId at = c.view(c.where(found, first, filled(0)), {(bags + 1) * width});
+  const ValueId row =
+      c.view(c.node("index_select", {{"self", ValueArg{c.cast(c.input("indices"), DType::i64)}},
+                                     {"dim", int64_t{0}},
+                                     {"index", ValueArg{at}}}),
+             {bags + 1, width});
+  return c.where(found, row, filled(0));
+}
+
 void embedding_bag(KernelContext& ctx) {
   const OpCall& call = ctx.call;
   const Shape shape = call.output(0).shape;
   const int64_t bags = shape[0], width = shape[1];
-  if (bags * width == 0) return;
+  const auto used = [&](int result) {
+    return static_cast<int>(call.outputs().size()) > result && call.output_used(result) &&
+           element_count(call.output(result).shape) > 0;
+  };
+  if (bags * width == 0 && !used(kBagOfIndex) && !used(kBagSizes)) return;
   const int64_t count = element_count(call.input(call.tensor("indices")).shape);
   const int64_t mode = call.integer("mode");
   Composition c(ctx);
@@ -32,6 +72,7 @@ void embedding_bag(KernelContext& ctx) {
   };
 
   ValueId sums = full({bags + 1, width}, 0), sizes = full({bags + 1}, 0);
+  ValueId bag_of_index = -1, row_of_maximum = -1;
   if (count > 0) {
     const ValueId offsets = c.cast(c.input("offsets"), DType::i64), indices = c.input("indices");
     const ValueId position = c.view(
@@ -48,6 +89,7 @@ void embedding_bag(KernelContext& ctx) {
         c.node("sum.dim_IntList",
                {{"self", ValueArg{begun}}, {"dim", IntListArg{{1}, {}}}, {"dtype", DTypeArg{DType::i64}}}),
         int64_t{1});
+    bag_of_index = bag;
     const auto drop = [&](ValueId counts) {
       const ValueId other = c.node("scalar_tensor", {{"s", bags}, {"dtype", DTypeArg{DType::i64}}});
       bag = c.where(counts, bag, other);
@@ -82,6 +124,8 @@ void embedding_bag(KernelContext& ctx) {
                                            {"src", ValueArg{rows}},
                                            {"reduce", std::string("amax")},
                                            {"include_self", false}});
+      if (used(kRowOfMaximum))
+        row_of_maximum = slice(rows_of_maxima(c, rows, sums, bag, position, {count, width}, bags), 0, bags);
     } else {
       sums = scatter(sums, to, rows);
     }
@@ -92,9 +136,20 @@ void embedding_bag(KernelContext& ctx) {
   }
   const ValueId result = c.cast(slice(sums, 0, bags), call.output(0).dtype);
   c.builder.output(result);
-  // The sizes of the other two results depend on data, so nobody uses them here.
-  for (std::size_t i = 1; i < call.outputs().size(); ++i)
-    c.builder.output(i == 2 ? c.cast(slice(sizes, 0, bags), call.output(2).dtype) : result);
+  for (int i = 1; i < static_cast<int>(call.outputs().size()); ++i) {
+    ValueId made = i == kBagOfIndex ? bag_of_index : i == kBagSizes ? slice(sizes, 0, bags) : row_of_maximum;
+    if (!used(i)) {
+      c.builder.output(result);
+      continue;
+    }
+    // What PyTorch leaves undefined is zeros.
+    const auto& [dtype, size] = call.output(i);
+    if (made < 0) {
+      made = c.node("full",
+                    {{"size", IntListArg{size, {}}}, {"fill_value", int64_t{0}}, {"dtype", DTypeArg{dtype}}});
+    }
+    c.builder.output(c.cast(made, dtype));
+  }
   c.run();
 }
 
