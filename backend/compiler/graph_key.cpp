@@ -141,6 +141,7 @@ std::string options_text(Generation target, const CompileOptions& options) {
   out += " matmult_cast=" + (options.matmult_cast ? std::to_string(static_cast<int>(*options.matmult_cast))
                                                   : std::string("none"));
   out += options.range_reduction ? " range_reduction" : "";
+  out += options.trusts_transpose ? " trusts_transpose" : "";
   out += options.fuse ? " fuse" : "";
   out += " lnc=" + std::to_string(options.lnc);
   return out;

@@ -82,6 +82,16 @@ const std::map<std::string, Setter, std::less<>>& setters() {
        [](DeviceOptions& o, const Setting& s) { o.simulator.quirks.non_ocp_fp8 = flag(s); }},
       {"quirk_matmul_truncates",
        [](DeviceOptions& o, const Setting& s) { o.simulator.quirks.matmul_truncates = flag(s); }},
+      {"quirk_uninitialized_sbuf",
+       [](DeviceOptions& o, const Setting& s) { o.simulator.quirks.uninitialized_sbuf = flag(s); }},
+      {"quirk_psum_accumulate",
+       [](DeviceOptions& o, const Setting& s) { o.simulator.quirks.psum_accumulate = flag(s); }},
+      {"quirk_transpose_spreads_nan",
+       [](DeviceOptions& o, const Setting& s) {
+         o.simulator.quirks.transpose_spreads_nan = flag(s);
+         o.compile.trusts_transpose = o.simulator.quirks.transpose_spreads_nan;
+       }},
+      {"traps", [](DeviceOptions& o, const Setting& s) { o.simulator.traps = flag(s); }},
   };
   return all;
 }

@@ -18,6 +18,9 @@ struct CompileOptions {
   // Kernels bring arguments into the range of the activation tables. Off with the quirk activation_range,
   // which is to show what a kernel that trusts the tables computes.
   bool range_reduction = true;
+  // Kernels transpose on the Tensor engine even where that spreads NaN. On with the quirk
+  // transpose_spreads_nan.
+  bool trusts_transpose = false;
   // The stream of a random node: the device's seed and a hash of the node's name (core/philox.h).
   uint64_t draw_seed = 0, draw_key = 0;
   // Physical cores that make a logical one (NEURON_LOGICAL_NC_CONFIG). A declaration: Programs are written

@@ -131,6 +131,7 @@ class FunctionalSimulator::Impl {
   void check_reads(const Execution& e);
   void check_read(const Execution& e, std::size_t k);
   void mark_writes(const Execution& e);
+  void mark_cleared(const AccessPattern& psum);
   void count(const Execution& e);
 
   Machine machine_;
@@ -220,7 +221,16 @@ void FunctionalSimulator::Impl::check_reads(const Execution& e) {
   for (std::size_t k = 0; k < i.operand_count; ++k) {
     if (!is_written(i, k)) check_read(e, k);
   }
-  if (reads_destination(i) || (i.opcode == Opcode::nc_matmul && i.accumulate)) check_read(e, 0);
+  const bool accumulates = i.opcode == Opcode::nc_matmul && (i.accumulate || machine_.clears_psum_first(i));
+  if (reads_destination(i) || accumulates) check_read(e, 0);
+}
+
+// Another engine than the Tensor engine wrote it.
+void FunctionalSimulator::Impl::mark_cleared(const AccessPattern& psum) {
+  ++other_psum_writes_;
+  mask_.assign(psum);
+  machine_.psum.mark(psum, mask_, false);
+  written_.insert(psum);
 }
 
 void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
@@ -260,7 +270,12 @@ void FunctionalSimulator::Impl::count(const Execution& e) {
 }
 
 void FunctionalSimulator::Impl::step(const Execution& e) {
-  check_reads(e);
+  if (machine_.clears_psum_first(e.instruction)) mark_cleared(e.op(0));
+  if (machine_.options.traps) check_reads(e);
+  if (machine_.options.quirks.uninitialized_sbuf && e.instruction.opcode == Opcode::memset &&
+      e.op(0).space == Space::sbuf) {
+    return count(e);
+  }
   if (e.instruction.opcode == Opcode::nc_matmul) {
     tensor_engine_.matmul(e);
   } else {

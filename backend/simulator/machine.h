@@ -44,7 +44,13 @@ struct Machine {
         sbuf(description.partitions, description.sbuf_usable_bytes_per_partition, false),
         psum(description.partitions, description.psum_banks * description.psum_bank_bytes, true),
         pool(threads),
-        scratch(static_cast<std::size_t>(threads)) {}
+        scratch(static_cast<std::size_t>(threads)) {
+    if (options.traps) return;
+    for (int p = 0; p < description.partitions; ++p) {  // NaN in every float format
+      std::fill_n(sbuf.row(p), description.sbuf_usable_bytes_per_partition, std::byte{0xff});
+      std::fill_n(psum.row(p), description.psum_banks * description.psum_bank_bytes, std::byte{0xff});
+    }
+  }
 
   const CoreDescription& core;
   SimulatorOptions options;
@@ -64,6 +70,11 @@ struct Machine {
   Row make_row(const AccessPattern& a) const {
     const bool non_ocp = options.quirks.non_ocp_fp8 && a.dtype == DType::f8e4m3fn;
     return Row(a, non_ocp ? DType::f8e4m3 : a.dtype);
+  }
+  // Whether a product should have overwritten PSUM, but its kernel clears it first and accumulates.
+  bool clears_psum_first(const Instruction& i) const {
+    return options.quirks.psum_accumulate && i.opcode == Opcode::nc_matmul && !i.accumulate &&
+           !core.accumulate_on_any_write;
   }
   // Calls f(p, scratch) for every partition, on several workers if `work` (in elementary operations) is worth
   // it.

@@ -39,12 +39,21 @@ class Trap : public std::runtime_error {
   std::string node_;
 };
 
-// Behaviour that real devices are known for and that a conformance suite has to find. All off by default.
+// Behaviour that real devices are known for, and what kernels that overlook it compute; a conformance suite
+// has to find it. All off by default (docs/quirks.md).
 struct Quirks {
   bool integers_through_fp32 = false;  // GpSimd's and DMA's integer arithmetic rounds to 24 bits
   bool activation_range = false;       // activations outside of their valid range give invalid results
   bool non_ocp_fp8 = false;            // f8e4m3fn is read and written as the non-OCP e4m3
   bool matmul_truncates = false;       // a deliberate defect: tile sums lose their 16 low bits before PSUM
+  // Kernels forget to initialise: a memset of SBUF does nothing.
+  bool uninitialized_sbuf = false;
+  // Kernels clear PSUM with another engine and let the first product accumulate, too. That is defined on v4
+  // alone; elsewhere the accumulator does not see the other engine's zeros and adds to what it held
+  // (invented).
+  bool psum_accumulate = false;
+  // The Tensor engine transposes by a product with the identity, as v2's does: a NaN or infinity spreads.
+  bool transpose_spreads_nan = false;
 };
 
 // What multiplies tiles; all give the same bits. One that this CPU lacks is an Error{unsupported}.
@@ -62,6 +71,9 @@ struct SimulatorOptions {
   // Validate every Program before running it. Off only where the caller just did: a bad Program is undefined
   // then.
   bool validate = true;
+  // Off: as on the device, what was never written reads as whatever is there (of an earlier Program, else
+  // NaN), and any PSUM may be accumulated to. Indices are always checked.
+  bool traps = true;
   Quirks quirks;
   MatmulKernel matmul = MatmulKernel::automatic;
 };

@@ -116,8 +116,8 @@ void TensorEngine::matmul(const Execution& e) {
   const int64_t bank_bytes = machine_.core.psum_bank_bytes;
   const auto bank = static_cast<int>(extent.begin / bank_bytes);
   const bool one_bank = (extent.end - 1) / bank_bytes == bank;
-  products_.push_back(
-      {dst, a, b, format, stationary.partitions, e.instruction.accumulate, e.index, one_bank ? bank : -1});
+  const bool accumulate = e.instruction.accumulate || machine_.clears_psum_first(e.instruction);
+  products_.push_back({dst, a, b, format, stationary.partitions, accumulate, e.index, one_bank ? bank : -1});
   pending_work_ += int64_t{stationary.partitions} * dst.elements();
 }
 
@@ -229,7 +229,8 @@ void TensorEngine::transpose(const Execution& e) {
   const int rows = src.partitions, columns = dst.partitions;
   Scratch& scratch = machine_.scratch[0];
   const Row to = machine_.make_row(dst);
-  if (e.instruction.engine == Engine::tensor && !machine_.core.exact_transpose) {
+  const bool exact = machine_.core.exact_transpose && !machine_.options.quirks.transpose_spreads_nan;
+  if (e.instruction.engine == Engine::tensor && !exact) {
     // src^T = src^T * identity: a NaN or infinity spreads, as it does on the device.
     const TileFormat format = format_of(src.dtype, src.dtype);
     Packed a, b;

@@ -236,5 +236,23 @@ TEST(TensorEngineTest, TruncationDefectShows) {
   EXPECT_EQ(bench.run(options)[0].to_doubles()[0], 1.0);
 }
 
+// As v2 transposes: a product with the identity carries a NaN of one row to all.
+TEST(TensorEngineTest, TransposeSpreadsNanQuirk) {
+  Bench bench;
+  const AccessPattern x = bench.load(DType::bf16, {2, 3}, {1, 2, 3, NAN, 5, 6});
+  const AccessPattern turned = bench.b.psum(DType::bf16, 3, {2});
+  bench.b.nc_transpose(turned, x);
+  bench.store(turned);
+  const auto nans = [&](const SimulatorOptions& options) {
+    std::vector<bool> out;
+    for (const double v : bench.run(options)[0].to_doubles()) out.push_back(std::isnan(v));
+    return out;
+  };
+  EXPECT_EQ(nans({}), (std::vector<bool>{false, true, false, false, false, false}));
+  SimulatorOptions options;
+  options.quirks.transpose_spreads_nan = true;
+  EXPECT_EQ(nans(options), (std::vector<bool>{true, true, false, false, false, false}));
+}
+
 }  // namespace
 }  // namespace assay::backend

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "backend/simulator/bench.h"
@@ -98,6 +99,42 @@ TEST(TrapsTest, AccumulationAfterAnotherWrite) {
                 (std::vector<double>{24, 24, 13, 24, 24, 24, 13, 24, 24, 24, 13, 24, 24, 24, 13, 24}));
     }
   }
+}
+
+// Off, a device that has just been switched on reads NaN, later what an earlier Program left.
+TEST(TrapsTest, WithoutTrapsStaleMemoryIsRead) {
+  SimulatorOptions options;
+  options.traps = false;
+  FunctionalSimulator simulator(core(Generation::trn2), options);
+  Bench stale;
+  stale.store(stale.b.sbuf(DType::f32, 2, {2}));
+  EXPECT_TRUE(std::isnan(stale.run(simulator)[0].to_doubles()[0]));
+  Bench earlier;
+  earlier.store(earlier.load(DType::f32, {2, 2}, {1, 2, 3, 4}));
+  earlier.run(simulator);
+  EXPECT_EQ(stale.run(simulator)[0].to_doubles(), (std::vector<double>{1, 2, 3, 4}));
+}
+
+// What kernels that forget to initialise, or clear PSUM with the wrong engine, run into.
+TEST(TrapsTest, QuirksOfKernelsTrap) {
+  Bench bench;
+  const AccessPattern x = bench.b.sbuf(DType::bf16, 8, {4}), sums = bench.b.psum(DType::f32, 4, {4});
+  bench.b.memset(x, 1.0f);
+  bench.b.nc_matmul(sums, x, x, false);
+  bench.store(sums);
+  EXPECT_EQ(bench.run()[0].to_doubles()[0], 8.0);
+  const auto trap_of = [&](bool Quirks::*quirk) -> std::string {
+    SimulatorOptions options;
+    options.quirks.*quirk = true;
+    try {
+      bench.run(options);
+    } catch (const Trap& trap) {
+      return std::string(name_of(trap.kind()));
+    }
+    return "none";
+  };
+  EXPECT_EQ(trap_of(&Quirks::uninitialized_sbuf), "uninitialized_sbuf");
+  EXPECT_EQ(trap_of(&Quirks::psum_accumulate), "psum_accumulate");
 }
 
 TEST(TrapsTest, IndicesOutOfBounds) {

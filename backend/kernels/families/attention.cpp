@@ -132,8 +132,9 @@ class Attention {
     const AccessPattern part = p.slice(0, first, keys);
     const auto partitions = static_cast<int>(keys);
     const AccessPattern out = b_.sbuf(p.dtype, partitions, {p.partitions});
-    if (b_.core().exact_transpose) {
-      const AccessPattern transposed = b_.psum(p.dtype, partitions, {p.partitions});
+    if (b_.core().exact_transpose || ctx_.options.trusts_transpose) {
+      const DType dtype = b_.core().exact_transpose ? p.dtype : DType::f32;
+      const AccessPattern transposed = b_.psum(dtype, partitions, {p.partitions});
       b_.nc_transpose(transposed, part);
       b_.tensor_copy(out, transposed);
     } else {
