@@ -1,9 +1,11 @@
 #include "cli/coverage.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/suites.h"
 #include "core/graph/json.h"
+#include "core/opset/classify.h"
 #include "core/opset/schema.h"
 #include "harness/worker/worker_client.h"
 #include "reference/evaluate.h"
@@ -12,28 +14,43 @@
 namespace assay::cli {
 namespace {
 
-// One call of an operator in one computation dtype, as the suites make it.
+// One call of an operator in one computation dtype, as the suites make it: one node, or the parts of a
+// composite operator.
 struct Probe {
-  std::string op, dtype, graph_json;
+  std::string op, dtype;
+  std::vector<std::string> graphs_json;
 };
 
-// The dtype that a node computes in: its first tensor input's, else its result's.
-std::string computation_dtype(const Graph& graph) {
-  const Node& node = graph.nodes.at(0);
-  const auto inputs = inputs_of(node);
-  const ValueId id = inputs.empty() ? node.outputs.at(0) : inputs.front();
+std::string dtype_of(const Graph& graph, ValueId id) {
   return std::string(name_of(graph.values.at(static_cast<std::size_t>(id)).dtype));
 }
 
+// The dtype that a node computes in: its first tensor input's, else its result's.
+std::string computation_dtype(const Graph& graph, const Node& node) {
+  const auto inputs = inputs_of(node);
+  return dtype_of(graph, inputs.empty() ? node.outputs.at(0) : inputs.front());
+}
+
+bool holds(const Graph& graph, const std::string& op) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; });
+}
+
 std::vector<Probe> probes(std::map<std::string, int64_t>& cases) {
-  std::map<std::pair<std::string, std::string>, std::string> first;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> first;
   for (const Case& c : suite_cases({}, 0, suites::kDefaultRanks)) {
     if (!c.graph) continue;
+    const Graph& graph = *c.graph;
     // A case of an operator may view its inputs first.
     ++cases[c.subject];
-    if (c.checks.negative || c.graph->nodes.size() != 1) continue;
-    std::string& json = first[{c.graph->nodes[0].op, computation_dtype(*c.graph)}];
-    if (json.empty()) json = graph_to_json(single_node_graph(*c.graph, c.graph->nodes[0]));
+    if (c.checks.negative || graph.nodes.empty()) continue;
+    if (graph.nodes.size() == 1) {
+      auto& json = first[{graph.nodes[0].op, computation_dtype(graph, graph.nodes[0])}];
+      if (json.empty()) json.push_back(graph_to_json(single_node_graph(graph, graph.nodes[0])));
+    } else if (find_schema(c.subject) != nullptr && !graph.inputs.empty() && !holds(graph, c.subject)) {
+      auto& json = first[{c.subject, dtype_of(graph, graph.inputs[0].value)}];
+      if (!json.empty()) continue;
+      for (const Node& node : graph.nodes) json.push_back(graph_to_json(single_node_graph(graph, node)));
+    }
   }
   std::vector<Probe> made;
   for (auto& [key, json] : first) made.push_back({key.first, key.second, std::move(json)});
@@ -44,8 +61,25 @@ std::vector<NodeSupport> ask(const std::string& backend, const std::vector<Probe
   WorkerClient client(parse_backend(backend), HelloRequest{}, ExchangeLimits{});
   client.hello();
   std::vector<std::string> graphs;
-  for (const Probe& probe : all) graphs.push_back(probe.graph_json);
+  for (const Probe& probe : all)
+    graphs.insert(graphs.end(), probe.graphs_json.begin(), probe.graphs_json.end());
   return client.supports(graphs);
+}
+
+struct Answer {
+  std::string word;
+  const NodeSupport* refusal = nullptr;
+};
+
+// A composite operator runs where all its parts do, and on the slowest engine that one of them needs.
+Answer summary(const std::vector<NodeSupport>& answers, std::size_t first, std::size_t count) {
+  bool gpsimd = false;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const NodeSupport& answer = answers.at(i);
+    if (!answer.supported) return {"unsupported", &answer};
+    gpsimd = gpsimd || answer.native == 2;
+  }
+  return {gpsimd ? "native_gpsimd" : "native", nullptr};
 }
 
 }  // namespace
@@ -60,20 +94,26 @@ std::vector<OperatorCoverage> operator_coverage() {
     row.schema = schema.text;
     row.cases = cases.contains(row.name) ? cases.at(row.name) : 0;
     const auto& model = reference::error_model(row.name);
-    row.error_model = model.name.empty() ? "unmodelled" : model.name;
-    if (row.cases == 0) row.reason = "no case of the suites calls it";
+    row.error_model = !model.name.empty() ? model.name : is_host_scalar_op(row.name) ? "exact" : "unmodelled";
+    if (is_host_scalar_op(row.name)) {
+      row.reason = "a number for the host: it is computed when sizes are specialised, before any backend";
+    } else if (row.cases == 0) {
+      row.reason = "no case of the suites calls it";
+    }
     table[row.name] = std::move(row);
   }
   for (const char* backend : {"reference", "trainium"}) {
     const auto answers = ask(backend, all);
-    for (std::size_t i = 0; i < all.size() && i < answers.size(); ++i) {
-      OperatorCoverage& row = table[all[i].op];
-      row.backends[backend][all[i].dtype] = !answers[i].supported    ? "unsupported"
-                                            : answers[i].native == 2 ? "native_gpsimd"
-                                                                     : "native";
-      if (!answers[i].supported && row.reason.empty()) {
-        row.reason = std::string(backend) + ", " + all[i].dtype + ": " + answers[i].reason +
-                     (answers[i].message.empty() ? "" : ": " + answers[i].message);
+    std::size_t next = 0;
+    for (const Probe& probe : all) {
+      const auto answer = summary(answers, next, probe.graphs_json.size());
+      next += probe.graphs_json.size();
+      OperatorCoverage& row = table[probe.op];
+      row.backends[backend][probe.dtype] = answer.word;
+      if (probe.graphs_json.size() > 1 || row.error_model == "unmodelled") row.error_model = "composition";
+      if (answer.refusal != nullptr && row.reason.empty()) {
+        row.reason = std::string(backend) + ", " + probe.dtype + ": " + answer.refusal->reason +
+                     (answer.refusal->message.empty() ? "" : ": " + answer.refusal->message);
       }
     }
     for (auto& [name, row] : table) row.backends.try_emplace(backend);

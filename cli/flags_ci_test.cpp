@@ -226,6 +226,13 @@ TEST_F(Flags, ListsAreReadable) {
     EXPECT_NE(op.at("error_model"), "") << op;
     EXPECT_TRUE(op.at("required").is_boolean()) << op;
     EXPECT_TRUE(op.at("backends").contains("reference") && op.at("backends").contains("trainium")) << op;
+    const bool is_aten = op.at("name").get<std::string>().starts_with("aten::");
+    if (is_aten && op.at("required") &&
+        op.at("reason").get<std::string>().find("for the host") == std::string::npos &&
+        op.at("name") != "aten::_assert_scalar.default") {
+      EXPECT_FALSE(op.at("backends").at("reference").empty()) << op;
+      EXPECT_NE(op.at("error_model"), "unmodelled") << op;
+    }
     for (const auto& [backend, dtypes] : op.at("backends").items()) {
       for (const auto& [dtype, answer] : dtypes.items()) {
         EXPECT_TRUE(answer == "native" || answer == "native_gpsimd" || answer == "unsupported") << op;

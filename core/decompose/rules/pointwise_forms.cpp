@@ -162,6 +162,13 @@ Ids renorm(Rewriter& w, const OpCall& call) {
   return {(wide * where(norm > most, scale, 1.0)).cast(x.dtype()).id};
 }
 
+// `out` is a tensor of another dtype at most; what it held is lost.
+Ids arctangent_into(Rewriter& w, const OpCall& call) {
+  const ValueId result =
+      w.emit("aten::atan2.default", {{"self", passed_on(call, "self")}, {"other", passed_on(call, "other")}});
+  return {w.cast(result, call.output(0).dtype)};
+}
+
 }  // namespace
 
 void register_pointwise_forms(DecomposeTable& table) {
@@ -172,6 +179,7 @@ void register_pointwise_forms(DecomposeTable& table) {
   table.add("aten::logit.default", logit);
   table.add("aten::special_xlog1py.default", xlog1py);
   table.add("aten::heaviside.default", heaviside);
+  table.add("aten::atan2.out", arctangent_into);
   table.add("aten::sgn.default", sign);
   table.add("aten::isposinf.default", equals(kInfinity));
   table.add("aten::isneginf.default", equals(-kInfinity));

@@ -235,9 +235,23 @@ class Generator {
                                              [&](const NamedArgument& a) { return a.name == name; });
   }
 
+  // Results that `output_mask` declines are none, as in exported graphs.
+  static void drop_masked(Graph& graph) {
+    for (Node& node : graph.nodes) {
+      const NamedArgument* given = node.find("output_mask");
+      const auto* mask = given == nullptr ? nullptr : std::get_if<std::vector<bool>>(&given->value);
+      for (std::size_t i = 0; mask != nullptr && i < node.outputs.size(); ++i) {
+        if (mask->at(i)) continue;
+        std::erase_if(graph.outputs, [&](const GraphOutput& o) { return o.value == node.outputs[i]; });
+        node.outputs[i] = -1;
+      }
+    }
+  }
+
   void take_apart(Case& made) const {
     if ((facts_.flags & kParts) == 0) return;
     Graph parts = *made.graph;
+    drop_masked(parts);
     decompose(parts);
     made.graph = std::make_shared<const Graph>(std::move(parts));
   }

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "core/decompose/decompose.h"
+#include "core/opset/required.h"
 #include "reference/evaluate.h"
 #include "suites/ops/ops_suite.h"
 
@@ -48,6 +50,11 @@ const std::map<std::string, std::string>& without_cases() {
   return reasons;
 }
 
+// By the suites attention, gla, muon and distributed.
+bool crossed_elsewhere(const std::string& name) {
+  return without_cases().contains(name) || !name.starts_with("aten::");
+}
+
 TEST(Generate, EveryOperatorOfTheReferenceHasCases) {
   std::map<std::string, int> good, bad;
   for (const Case& c : generated().cases) ++(c.checks.negative ? bad : good)[c.subject];
@@ -58,6 +65,17 @@ TEST(Generate, EveryOperatorOfTheReferenceHasCases) {
       continue;
     }
     EXPECT_GE(good[name], 10) << name << ": add a line to a table in suites/ops/facts/ (generate/facts.h)";
+    EXPECT_GE(bad[name], 1) << name << " is never given bad input";
+  }
+}
+
+// Of those that have a decomposition alone the parts are called.
+TEST(Generate, EveryRequiredCompositeOperatorHasCases) {
+  std::map<std::string, int> good, bad;
+  for (const Case& c : generated().cases) ++(c.checks.negative ? bad : good)[c.subject];
+  for (const std::string& name : decompose_rules().names()) {
+    if (!is_required_operator(name) || reference::has_operator(name) || crossed_elsewhere(name)) continue;
+    EXPECT_GE(good[name], 8) << name << ": add a line to a table in suites/ops/facts/ (generate/facts.h)";
     EXPECT_GE(bad[name], 1) << name << " is never given bad input";
   }
 }
