@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor
 
+from . import own_gla
+
 _LIBRARY = torch.library.Library("assay", "DEF")
 _LIBRARY.define(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, *, "
@@ -69,3 +71,4 @@ def attention(
 
 
 _LIBRARY.impl("scaled_dot_product_attention", attention, "CompositeImplicitAutograd")
+own_gla.register(_LIBRARY)
