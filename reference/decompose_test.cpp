@@ -19,8 +19,9 @@ using ::testing::HasSubstr;
 
 Json all_calls() {
   Json calls = calls_in("composite_calls.json");
-  for (Json& call : calls_in("raw_calls.json")) calls.push_back(std::move(call));
-  for (Json& call : calls_in("gradient_calls.json")) calls.push_back(std::move(call));
+  for (const char* file : {"alias_calls.json", "raw_calls.json", "gradient_calls.json"}) {
+    for (Json& call : calls_in(file)) calls.push_back(std::move(call));
+  }
   for (const char* file : {"spatial_calls.json", "order_calls.json", "pointwise_calls.json"}) {
     for (Json& call : calls_in(file)) {
       if (decompose_rules().find(call.at(0).get<std::string>()) != nullptr) calls.push_back(std::move(call));

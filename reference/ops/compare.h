@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <numeric>
 
 #include "reference/ops/elementwise.h"
 #include "reference/table.h"
@@ -65,6 +66,26 @@ std::vector<Array<T>> bitwise_or(const OpCall& call, const Inputs<T>& in) {
 template <class T>
 std::vector<Array<T>> bitwise_xor(const OpCall& call, const Inputs<T>& in) {
   return bitwise<T>(call, in, [](int64_t a, int64_t b) { return a ^ b; });
+}
+// Of magnitudes; the lowest number's wraps round to itself, as its negation does.
+inline int64_t greatest_common_divisor(int64_t a, int64_t b) {
+  const auto magnitude = [](int64_t v) {
+    return v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+  };
+  return static_cast<int64_t>(std::gcd(magnitude(a), magnitude(b)));
+}
+template <class T>
+std::vector<Array<T>> gcd(const OpCall& call, const Inputs<T>& in) {
+  return bitwise<T>(call, in, greatest_common_divisor);
+}
+template <class T>
+std::vector<Array<T>> lcm(const OpCall& call, const Inputs<T>& in) {
+  return bitwise<T>(call, in, [](int64_t a, int64_t b) {
+    const int64_t divisor = greatest_common_divisor(a, b);
+    if (divisor == 0) return int64_t{0};
+    const auto product = static_cast<int64_t>(static_cast<uint64_t>(a / divisor) * static_cast<uint64_t>(b));
+    return product < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(product)) : product;
+  });
 }
 template <class T>
 std::vector<Array<T>> bitwise_not(const OpCall& call, const Inputs<T>& in) {
@@ -149,6 +170,8 @@ void register_compare(KernelTable<T>& table) {
       table.add_exact(std::string("aten::") + name + overload, exact, kernel);
     }
   }
+  table.add_exact("aten::gcd.default", exact, gcd<E>);
+  table.add_exact("aten::lcm.default", exact, lcm<E>);
   table.add_exact("aten::bitwise_not.default", exact, bitwise_not<E>);
   table.add_exact("aten::logical_and.default", exact.jumps(), logical_and<E>);
   table.add_exact("aten::logical_or.default", exact.jumps(), logical_or<E>);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/decompose/expression.h"
+#include "core/opset/schema.h"
 
 namespace assay {
 namespace {
@@ -45,6 +46,75 @@ Ids sum_to_size(Rewriter& w, const OpCall& call) {
   return {dims.empty() ? self : w.view(sum(w, self, dims), to)};
 }
 
+// Same arguments, overload by overload ("aten::multiply.Scalar" is "aten::mul.Scalar").
+struct Alias {
+  const char *name, *of;
+};
+constexpr Alias kAliases[] = {
+    {"__and__", "bitwise_and"},
+    {"__or__", "bitwise_or"},
+    {"__xor__", "bitwise_xor"},
+    {"absolute", "abs"},
+    {"arccos", "acos"},
+    {"arccosh", "acosh"},
+    {"arcsin", "asin"},
+    {"arcsinh", "asinh"},
+    {"arctan", "atan"},
+    {"arctan2", "atan2"},
+    {"arctanh", "atanh"},
+    {"clip", "clamp"},
+    {"concat", "cat"},
+    {"concatenate", "cat"},
+    {"divide", "div"},
+    {"fix", "trunc"},
+    {"ger", "outer"},
+    {"greater", "gt"},
+    {"greater_equal", "ge"},
+    {"less", "lt"},
+    {"less_equal", "le"},
+    {"linalg_matmul", "matmul"},
+    {"moveaxis", "movedim"},
+    {"multiply", "mul"},
+    {"negative", "neg"},
+    {"not_equal", "ne"},
+    {"row_stack", "vstack"},
+    {"special_digamma", "digamma"},
+    {"special_erf", "erf"},
+    {"special_erfc", "erfc"},
+    {"special_erfinv", "erfinv"},
+    {"special_exp2", "exp2"},
+    {"special_expit", "sigmoid"},
+    {"special_expm1", "expm1"},
+    {"special_gammainc", "igamma"},
+    {"special_gammaincc", "igammac"},
+    {"special_gammaln", "lgamma"},
+    {"special_i0", "i0"},
+    {"special_log1p", "log1p"},
+    {"special_logit", "logit"},
+    {"special_logsumexp", "logsumexp"},
+    {"special_multigammaln", "mvlgamma"},
+    {"special_polygamma", "polygamma"},
+    {"special_psi", "digamma"},
+    {"special_sinc", "sinc"},
+    {"subtract", "sub"},
+    {"true_divide", "div"},
+};
+// Those whose overloads have other names.
+constexpr Alias kOverloads[] = {
+    {"special_log_softmax.default", "log_softmax.int"},
+    {"special_round.default", "round.decimals"},
+    {"special_softmax.default", "softmax.int"},
+    {"special_xlogy.default", "xlogy.Tensor"},
+};
+
+// By its own decomposition if it has one.
+DecomposeRule alias_of(std::string op) {
+  return [op = std::move(op)](Rewriter& w, const OpCall& call) -> Ids {
+    if (const DecomposeRule* rule = decompose_rules().find(op)) return (*rule)(w, call);
+    return w.emit_all(op, passed_on(call));
+  };
+}
+
 DecomposeRule flipped(int64_t dim) {
   return [dim](Rewriter& w, const OpCall& call) -> Ids { return {flip(w, value_of(call, "self"), {dim})}; };
 }
@@ -52,6 +122,15 @@ DecomposeRule flipped(int64_t dim) {
 }  // namespace
 
 void register_aliases(DecomposeTable& table) {
+  const std::string aten = "aten::";
+  for (const Schema& schema : all_schemas()) {
+    for (const Alias& alias : kAliases) {
+      if (schema.name == aten + alias.name)
+        table.add(schema.full_name(),
+                  alias_of(aten + alias.of + schema.full_name().substr(schema.name.size())));
+    }
+  }
+  for (const Alias& alias : kOverloads) table.add(aten + alias.name, alias_of(aten + alias.of));
   for (const char* op : {"aten::positive.default", "aten::resolve_conj.default", "aten::resolve_neg.default"})
     table.add(op, same);
   table.add("aten::conj.default", conjugate("aten::_conj.default"));

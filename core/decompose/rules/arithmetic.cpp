@@ -168,9 +168,6 @@ void register_arithmetic(DecomposeTable& table) {
   table.add("aten::linspace.default", linspace);
   table.add("aten::__lshift__.Scalar", [](Rewriter& w, const OpCall& call) { return shift(w, call, true); });
   table.add("aten::__rshift__.Scalar", [](Rewriter& w, const OpCall& call) { return shift(w, call, false); });
-  table.add("aten::clip.default", renamed("aten::clamp.default"));
-  table.add("aten::true_divide.Tensor", renamed("aten::div.Tensor"));
-  table.add("aten::__xor__.Tensor", renamed("aten::bitwise_xor.Tensor"));
 }
 
 }  // namespace assay

@@ -151,8 +151,6 @@ void register_elementwise(DecomposeTable& table) {
             [](Rewriter& w, const OpCall& call) { return add_combined(w, call, "aten::mul.Tensor"); });
   table.add("aten::addcdiv.default",
             [](Rewriter& w, const OpCall& call) { return add_combined(w, call, "aten::div.Tensor"); });
-  table.add("aten::__and__.Tensor", renamed("aten::bitwise_and.Tensor"));
-  table.add("aten::__or__.Tensor", renamed("aten::bitwise_or.Tensor"));
   table.add("aten::sum.default",
             [](Rewriter& w, const OpCall& call) { return reduce_all(w, call, "aten::sum.dim_IntList"); });
   table.add("aten::mean.default",

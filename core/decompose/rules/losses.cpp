@@ -75,28 +75,42 @@ Ids kl_div(Rewriter& w, const OpCall& call) {
   return {reduced(w, call, sub(w, entropy, ValueArg{mul(w, t, ValueArg{x})}))};
 }
 
-// -weight[t] x[t] along the class dim (1, or 0 without a batch); targets equal to ignore_index count as
-// nothing, in the mean's divisor too.
-ValueId nll(Rewriter& w, const OpCall& call, ValueId x, ValueId target) {
-  const int64_t dim = rank_of(w, x) == 1 ? 0 : 1;
-  const int64_t ignored = call.integer("ignore_index");
-  const ValueId counts = binary(w, "aten::ne.Scalar", target, ignored);
+// Along the class dim (1, or 0 without a batch): -weight[t] x[t], and weight[t], of each target; both are 0
+// where the target is ignore_index.
+struct TargetLosses {
+  ValueId loss, weight;
+};
+
+int64_t class_dim(Rewriter& w, ValueId x) { return rank_of(w, x) == 1 ? 0 : 1; }
+
+// The weights of classes as large as x.
+ValueId spread_weights(Rewriter& w, const OpCall& call, ValueId x) {
+  const auto dim = static_cast<std::size_t>(class_dim(w, x));
+  Shape along(w.shape(x).size(), 1);
+  along.at(dim) = w.shape(x).at(dim);
+  return w.expand(w.view(value_of(call, "weight"), along), w.shape(x));
+}
+
+TargetLosses target_losses(Rewriter& w, const OpCall& call, ValueId x, ValueId target) {
+  const int64_t dim = class_dim(w, x);
+  const ValueId counts = binary(w, "aten::ne.Scalar", target, call.integer("ignore_index"));
   const ValueId safe = where(w, counts, target, w.scalar_like(target, int64_t{0}));
   const Shape kept = w.shape(target);
   const auto picked = [&](ValueId from) {
-    const ValueId index = unsqueeze(w, safe, dim);
-    return w.view(gather(w, from, dim, index), kept);
+    return w.view(gather(w, from, dim, unsqueeze(w, safe, dim)), kept);
   };
   const ValueId nothing = w.scalar_like(x, int64_t{0});
-  ValueId loss = unary(w, "aten::neg.default", picked(x));
-  ValueId weight = w.cast(counts, w.dtype(x));
-  if (const auto given = value_of_opt(call, "weight")) {
-    Shape along(w.shape(x).size(), 1);
-    along.at(static_cast<std::size_t>(dim)) = w.shape(x).at(static_cast<std::size_t>(dim));
-    weight = where(w, counts, picked(w.expand(w.view(*given, along), w.shape(x))), nothing);
-    loss = mul(w, loss, ValueArg{weight});
+  TargetLosses out{unary(w, "aten::neg.default", picked(x)), w.cast(counts, w.dtype(x))};
+  if (value_of_opt(call, "weight")) {
+    out.weight = where(w, counts, picked(spread_weights(w, call, x)), nothing);
+    out.loss = mul(w, out.loss, ValueArg{out.weight});
   }
-  loss = where(w, counts, loss, nothing);
+  out.loss = where(w, counts, out.loss, nothing);
+  return out;
+}
+
+// The mean is over the weights of the targets.
+ValueId reduced_by_weight(Rewriter& w, const OpCall& call, ValueId loss, ValueId weight) {
   if (call.integer("reduction") == 0) return loss;
   const ValueId total = sum(w, loss, every_dim(w, loss));
   if (call.integer("reduction") == 2) return total;
@@ -104,20 +118,39 @@ ValueId nll(Rewriter& w, const OpCall& call, ValueId x, ValueId target) {
 }
 
 Ids nll_loss(Rewriter& w, const OpCall& call) {
-  return {nll(w, call, value_of(call, "self"), value_of(call, "target"))};
+  const auto [loss, weight] = target_losses(w, call, value_of(call, "self"), value_of(call, "target"));
+  return {reduced_by_weight(w, call, loss, weight)};
 }
 
-// nll of log_softmax; a target of floats holds probabilities of classes.
+// -sum over the classes of weight log p share
+ValueId spread_loss(Rewriter& w, const OpCall& call, ValueId log, std::optional<ValueId> share) {
+  ValueId terms = share ? mul(w, log, ValueArg{*share}) : log;
+  if (value_of_opt(call, "weight")) terms = mul(w, terms, ValueArg{spread_weights(w, call, log)});
+  return unary(w, "aten::neg.default", sum(w, terms, {class_dim(w, log)}));
+}
+
+// nll of log_softmax; a target of floats holds probabilities of classes. Smoothing takes that share of each
+// target and gives it to all classes alike.
 Ids cross_entropy(Rewriter& w, const OpCall& call) {
-  if (call.floating("label_smoothing") != 0) return {};
+  const double smoothing = call.floating("label_smoothing");
   const ValueId x = value_of(call, "self"), target = value_of(call, "target");
-  const int64_t dim = rank_of(w, x) == 1 ? 0 : 1;
+  const int64_t dim = class_dim(w, x);
+  const auto classes = static_cast<double>(w.shape(x).at(static_cast<std::size_t>(dim)));
   const ValueId log =
       w.emit("aten::_log_softmax.default", {{"self", ValueArg{x}}, {"dim", dim}, {"half_to_float", false}});
-  if (!is_float(w.dtype(target))) return {nll(w, call, log, target)};
-  if (value_of_opt(call, "weight")) return {};
-  const ValueId each = unary(w, "aten::neg.default", sum(w, mul(w, log, ValueArg{target}), {dim}));
-  return {reduced(w, call, each)};
+  if (is_float(w.dtype(target))) {
+    ValueId share = target;
+    if (smoothing != 0) share = add(w, mul(w, target, 1 - smoothing), smoothing / classes);
+    return {reduced(w, call, spread_loss(w, call, log, share))};
+  }
+  const auto [loss, weight] = target_losses(w, call, log, target);
+  const ValueId plain = reduced_by_weight(w, call, loss, weight);
+  if (smoothing == 0) return {plain};
+  const ValueId counts = binary(w, "aten::ne.Scalar", target, call.integer("ignore_index"));
+  const ValueId even =
+      where(w, counts, spread_loss(w, call, log, std::nullopt), w.scalar_like(log, int64_t{0}));
+  return {add(w, mul(w, plain, 1 - smoothing),
+              ValueArg{mul(w, reduced_by_weight(w, call, even, weight), smoothing / classes)})};
 }
 
 }  // namespace
@@ -130,7 +163,8 @@ void register_losses(DecomposeTable& table) {
   table.add("aten::binary_cross_entropy.default", binary_cross_entropy);
   table.add("aten::binary_cross_entropy_with_logits.default", binary_cross_entropy_with_logits);
   table.add("aten::kl_div.default", kl_div);
-  table.add("aten::nll_loss_nd.default", nll_loss);
+  for (const char* op : {"aten::nll_loss.default", "aten::nll_loss2d.default", "aten::nll_loss_nd.default"})
+    table.add(op, nll_loss);
   table.add("aten::cross_entropy_loss.default", cross_entropy);
 }
 

@@ -109,10 +109,14 @@ Ids nan_to_num(Rewriter& w, const OpCall& call) {
   return {where(x.combined("aten::eq.Scalar", -kInfinity), number("neginf", -largest), y).id};
 }
 
+// In f64, whatever the operands are; either may be a number.
 Ids float_power(Rewriter& w, const OpCall& call) {
   if (call.output(0).dtype != DType::f64) return {};
-  const Expression base = given(w, call, "self").cast(DType::f64),
-                   power = given(w, call, "exponent").cast(DType::f64);
+  const auto operand = [&](const char* name) -> Expression {
+    if (call.is_number(name)) return {&w, w.full({}, call.scalar(name).as_double(), DType::f64)};
+    return given(w, call, name).cast(DType::f64);
+  };
+  const Expression base = operand("self"), power = operand("exponent");
   return {w.emit("aten::pow.Tensor_Tensor", {{"self", ValueArg{base.id}}, {"exponent", ValueArg{power.id}}})};
 }
 
@@ -186,11 +190,9 @@ void register_pointwise_forms(DecomposeTable& table) {
   table.add("aten::isreal.default", is_real);
   table.add("aten::real.default", real);
   table.add("aten::nan_to_num.default", nan_to_num);
-  table.add("aten::float_power.Tensor_Tensor", float_power);
+  for (const char* op : {"Tensor_Tensor", "Tensor_Scalar", "Scalar"})
+    table.add(std::string("aten::float_power.") + op, float_power);
   table.add("aten::rsub.Tensor", rsub);
-  table.add("aten::divide.Tensor", renamed("aten::div.Tensor"));
-  table.add("aten::subtract.Tensor", renamed("aten::sub.Tensor"));
-  table.add("aten::special_polygamma.default", renamed("aten::polygamma.default"));
   table.add("aten::mvlgamma.default", multivariate_lgamma);
   table.add("aten::poisson_nll_loss.default", poisson_nll);
   table.add("aten::renorm.default", renorm);

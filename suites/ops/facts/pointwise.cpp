@@ -121,6 +121,8 @@ constexpr OpFacts kBinary[] = {
      "self=0 | self=1 | self=-1 | self=0.0 | self=inf"},
     {"aten::bitwise_and.Tensor", "@pointwise", {0, 100}},
     {"aten::bitwise_or.Tensor", "@pointwise", {0, 100}},
+    {"aten::gcd.default", "@pointwise", {0, 100}, kNoEdges},
+    {"aten::lcm.default", "@pointwise", {0, 10}, kNoEdges},
     {"aten::bitwise_xor.Tensor", "@pointwise", {0, 100}},
     {"aten::bitwise_and.Scalar", "@pointwise other=6", {0, 100}, 0, "other=-1 | other=true | other=0"},
     {"aten::bitwise_or.Scalar", "@pointwise other=6", {0, 100}, 0, "other=-1 | other=true | other=0"},
