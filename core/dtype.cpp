@@ -66,7 +66,18 @@ const Entry& entry(DType dtype) {
   return entries[static_cast<std::size_t>(dtype) - 1];
 }
 
-bool is_kind(DType dtype, Kind kind) { return is_valid(dtype) && entry(dtype).kind == kind; }
+bool is_kind(DType dtype, Kind kind) {
+  const auto index = static_cast<std::size_t>(static_cast<int32_t>(dtype)) - 1;
+  return index < entries.size() && entries[index].kind == kind;
+}
+
+// Of each dtype by its number, 0 for numbers that are none: executors of instructions ask for it all the
+// time.
+constexpr std::array<uint8_t, entries.size() + 1> widths = [] {
+  std::array<uint8_t, entries.size() + 1> out{};
+  for (std::size_t k = 0; k < entries.size(); ++k) out[k + 1] = static_cast<uint8_t>(entries[k].bytes);
+  return out;
+}();
 
 // The largest finite value with `precision` significand bits, less `skipped` units in its last place.
 FloatFormat make_format(int precision, int max_exponent, int min_exponent, bool has_infinity,
@@ -87,7 +98,10 @@ bool is_valid(DType dtype) {
   return number >= 1 && number <= static_cast<int32_t>(entries.size());
 }
 
-std::size_t size_of(DType dtype) { return entry(dtype).bytes; }
+std::size_t size_of(DType dtype) {
+  const auto number = static_cast<std::size_t>(static_cast<int32_t>(dtype));
+  return number - 1 < entries.size() ? widths[number] : entry(dtype).bytes;  // which throws
+}
 bool is_float(DType dtype) { return is_kind(dtype, Kind::real); }
 bool is_complex(DType dtype) { return is_kind(dtype, Kind::complex); }
 bool is_integral(DType dtype) { return is_kind(dtype, Kind::integral); }

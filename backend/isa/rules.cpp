@@ -434,11 +434,6 @@ void Checker::run() {
   if (i_.operand_count != 0) check_overlap(0);
 }
 
-const AccessPattern& operand(const Program& program, const Instruction& instruction, std::size_t k) {
-  static const AccessPattern none{};
-  return k < instruction.operand_count ? program.operands[instruction.operands + k] : none;
-}
-
 void check_rules(const Program& program, std::size_t instruction, const CoreDescription& core) {
   Checker(program, instruction, core).run();
 }

@@ -11,6 +11,9 @@ namespace assay::backend {
 void check_rules(const Program& program, std::size_t instruction, const CoreDescription& core);
 
 // Operand `k`, or an absent one.
-const AccessPattern& operand(const Program& program, const Instruction& instruction, std::size_t k);
+inline const AccessPattern& operand(const Program& program, const Instruction& instruction, std::size_t k) {
+  static constexpr AccessPattern none{};
+  return k < instruction.operand_count ? program.operands[instruction.operands + k] : none;
+}
 
 }  // namespace assay::backend

@@ -40,11 +40,12 @@ SimulatorOptions trusting(SimulatorOptions options) {
   return options;
 }
 
-// Equal nodes share a Program, but no two random nodes draw from one stream.
-std::string key_of(const plugin::NodeView& node) {
-  std::string key(node.json());
-  if (is_random_op(node.op())) key += "\n" + std::string(node.name());
-  return key;
+// Equal nodes share a Program, but no two random nodes draw from one stream. `text` holds the key if it is
+// more than the node's own text.
+std::string_view key_of(const plugin::NodeView& node, std::string& text) {
+  if (!is_random_op(node.op())) return node.json();
+  text = std::string(node.json()) + "\n" + std::string(node.name());
+  return text;
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ std::string Device::finish_profile() {
 
 // A Program that was kept for an equal node; nullopt if there is none that can be used.
 std::optional<CompiledCall> Device::from_disk(const GraphKey& key) {
-  const DiskCache::Found found = disk_->load(key);
+  const DiskCache::Found found = disk_->load(key, false);
   if (!found.bytes) return std::nullopt;
   try {
     CompiledCall out{read_program(*found.bytes, "compile cache"), Native::engines};
@@ -133,7 +134,8 @@ CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) 
 Device::Support Device::supports(const plugin::NodeView& node) {
   Support out;
   try {
-    const std::string key = key_of(node);
+    std::string text;
+    const std::string_view key = key_of(node, text);
     CacheEntry* entry = cache_.find(key);
     if (entry == nullptr) entry = &compile(node, key);
     out.supported = true;
@@ -154,7 +156,8 @@ Device::Support Device::supports(const plugin::NodeView& node) {
 
 void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
                      std::span<const HbmBinding> outputs) {
-  const std::string key = key_of(node);
+  std::string text;
+  const std::string_view key = key_of(node, text);
   CacheEntry* entry = cache_.find(key);
   try {
     if (entry == nullptr) entry = &compile(node, key);

@@ -51,6 +51,23 @@ void move_row(const Execution& e, const Row& to, const Row& from, std::byte* dst
   to.store_raw(dst, packed);
 }
 
+// Bytes from one row of a pattern to the next.
+int64_t pitch_of(const Machine& m, const AccessPattern& a) {
+  if (a.space == Space::hbm) return a.partition_stride * static_cast<int64_t>(size_of(a.dtype));
+  return (a.space == Space::sbuf ? m.sbuf : m.psum).pitch();
+}
+
+void copy_packed_rows(const Execution& e, int64_t bytes) {
+  Machine& m = e.machine;
+  const AccessPattern &d = e.op(0), &a = e.op(1);
+  const int64_t to_pitch = pitch_of(m, d), from_pitch = pitch_of(m, a);
+  std::byte* to = m.row(d, 0) + d.offset;
+  const std::byte* from = m.row(a, 0) + a.offset;
+  m.for_rows(d.partitions, d.elements(), [&](int p, Scratch&) {
+    std::memcpy(to + p * to_pitch, from + p * from_pitch, static_cast<std::size_t>(bytes));
+  });
+}
+
 void copy(const Execution& e) {
   Machine& m = e.machine;
   const AccessPattern &d = e.op(0), &a = e.op(1);
@@ -60,6 +77,9 @@ void copy(const Execution& e) {
   const bool alone = d.space == Space::hbm && a.space == Space::hbm && d.tensor == a.tensor;
   const int64_t work = alone ? 0 : total;
   if (to.count() == from.count()) {
+    if (!alone && !e.instruction.accumulate && d.dtype == a.dtype && to.contiguous() && from.contiguous()) {
+      return copy_packed_rows(e, to.count() * static_cast<int64_t>(size_of(d.dtype)));
+    }
     m.for_rows(d.partitions, work,
                [&](int p, Scratch& s) { move_row(e, to, from, m.row(d, p), m.row(a, p), p, s); });
     return;

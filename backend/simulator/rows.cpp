@@ -355,46 +355,55 @@ void Row::store(std::byte* base, const int64_t* in) const {
   }
 }
 
+// Runs of at least this many bytes are worth a call of memcpy.
+constexpr int64_t kLongRun = 64;
+
 void Row::load_raw(const std::byte* base, std::byte* out) const {
-  for_each_run([&](int64_t at, int64_t number) {
-    const std::byte* p = base + at;
-    std::byte* q = out + number * element_;
-    const auto copy = [&]<typename T>(T) {
-      read_run<T>(p, inner_stride_, inner_, reinterpret_cast<T*>(q), [](T v) { return v; });
-    };
-    if (inner_stride_ == element_ || inner_ == 1) {
-      std::memcpy(q, p, static_cast<std::size_t>(inner_ * element_));
-    } else if (element_ == 1) {
-      copy(uint8_t{});
-    } else if (element_ == 2) {
-      copy(uint16_t{});
-    } else if (element_ == 4) {
-      copy(uint32_t{});
-    } else {
-      copy(uint64_t{});
-    }
-  });
+  if (contiguous() || (inner_stride_ == element_ && inner_ * element_ >= kLongRun)) {
+    const auto bytes = static_cast<std::size_t>(inner_ * element_);
+    return for_each_run(
+        [&](int64_t at, int64_t number) { std::memcpy(out + number * element_, base + at, bytes); });
+  }
+  const auto each = [&]<typename T>(T) {
+    for_each_run([&](int64_t at, int64_t number) {
+      read_run<T>(base + at, inner_stride_, inner_, reinterpret_cast<T*>(out) + number,
+                  [](T v) { return v; });
+    });
+  };
+  switch (element_) {
+    case 1:
+      return each(uint8_t{});
+    case 2:
+      return each(uint16_t{});
+    case 4:
+      return each(uint32_t{});
+    default:
+      return each(uint64_t{});
+  }
 }
 
 void Row::store_raw(std::byte* base, const std::byte* in) const {
-  for_each_run([&](int64_t at, int64_t number) {
-    std::byte* p = base + at;
-    const std::byte* q = in + number * element_;
-    const auto copy = [&]<typename T>(T) {
-      write_run<T>(p, inner_stride_, inner_, reinterpret_cast<const T*>(q), [](T v) { return v; });
-    };
-    if (inner_stride_ == element_ || inner_ == 1) {
-      std::memcpy(p, q, static_cast<std::size_t>(inner_ * element_));
-    } else if (element_ == 1) {
-      copy(uint8_t{});
-    } else if (element_ == 2) {
-      copy(uint16_t{});
-    } else if (element_ == 4) {
-      copy(uint32_t{});
-    } else {
-      copy(uint64_t{});
-    }
-  });
+  if (contiguous() || (inner_stride_ == element_ && inner_ * element_ >= kLongRun)) {
+    const auto bytes = static_cast<std::size_t>(inner_ * element_);
+    return for_each_run(
+        [&](int64_t at, int64_t number) { std::memcpy(base + at, in + number * element_, bytes); });
+  }
+  const auto each = [&]<typename T>(T) {
+    for_each_run([&](int64_t at, int64_t number) {
+      write_run<T>(base + at, inner_stride_, inner_, reinterpret_cast<const T*>(in) + number,
+                   [](T v) { return v; });
+    });
+  };
+  switch (element_) {
+    case 1:
+      return each(uint8_t{});
+    case 2:
+      return each(uint16_t{});
+    case 4:
+      return each(uint32_t{});
+    default:
+      return each(uint64_t{});
+  }
 }
 
 }  // namespace assay::backend
