@@ -78,4 +78,13 @@ void Composition::run(const Graph& graph) {
   }
 }
 
+void run_decomposition(KernelContext& ctx) {
+  Composition composition(ctx);
+  for (const ValueId result : composition.builder.node(ctx.call.op(), composition.arguments()))
+    composition.builder.output(result);
+  Graph graph = composition.builder.build();
+  decompose(graph);
+  composition.run(graph);
+}
+
 }  // namespace assay::backend

@@ -1,0 +1,114 @@
+// Gated linear attention (core/opset/gla.h), chunk after chunk: o = scale (A v + (q exp(b)) S), A the scores
+// within the chunk, then S = exp(b_last) S + (k exp(b_last - b))^T v.
+#include "backend/kernels/gla.h"
+
+#include <algorithm>
+
+namespace assay::backend {
+namespace {
+
+class GlaForward {
+ public:
+  GlaForward(KernelContext& ctx, const GlaCall& gla)
+      : ctx_(ctx),
+        b_(ctx.b),
+        gla_(gla),
+        tiles_(ctx, gla),
+        dtype_(ctx.call.input(ctx.call.tensor("v")).dtype) {
+    // Five operands and two products for each tile of keys, scores, turned keys, values and results.
+    const int64_t keys = tiles_.key_tiles(), columns = tiles_.columns();
+    max_chunks_ = tiles_.chunks_that_fit(keys * gla.value * 4,
+                                         (keys * 8 + 1) * columns * 4 + gla.key * 4 + gla.value * 12);
+  }
+
+  bool fits() const { return max_chunks_ >= 1; }
+
+  void run() {
+    const int32_t out = ctx_.outputs.at(0), final_state = ctx_.outputs.at(1);
+    if (out >= 0) tiles_.clear_slack(out, dtype_, gla_.value);
+    for (const GlaSequence& sequence : gla_.sequences) {
+      for (int64_t h = 0; h < gla_.heads; ++h) {
+        const ProgramBuilder::Mark mark = b_.mark();
+        state_ = tiles_.load_state("initial_state", sequence, h);
+        for (const GlaSegment& s : tiles_.segments(sequence, h, max_chunks_)) {
+          const ProgramBuilder::Mark inner = b_.mark();
+          segment(s);
+          b_.release(inner);
+        }
+        if (final_state >= 0) tiles_.store_state(final_state, sequence, h, state_);
+        b_.release(mark);
+      }
+    }
+  }
+
+ private:
+  void segment(const GlaSegment& s) {
+    const auto rows = static_cast<int>(std::min(gla_.chunk, s.rows));
+    const AccessPattern out = b_.sbuf(dtype_, rows, {s.chunks, gla_.value});
+    const AccessPattern v = tiles_.natural("v", s, gla_.value);
+    std::vector<GlaKeys> keys;
+    for (int64_t t = 0; t < tiles_.key_tiles(); ++t) keys.push_back(tiles_.keys(s, t));
+    const AccessPattern scores = tiles_.no_scores(s);
+    tiles_.each_level(s, keys,
+                      [&](const GlaLevel& level) { tiles_.add_scores(scores, s, level, GlaRowsOn::keys); });
+    // What reads the state, and what is written to it, in place.
+    std::vector<AccessPattern> writes;
+    for (GlaKeys& tile : keys) {
+      tiles_.from_start(tile);
+      b_.tensor_tensor(tile.q, tile.q, tile.own, AluOp::multiply);
+      b_.tensor_tensor(tile.k, tile.k, tile.ahead, AluOp::multiply, Engine::gpsimd);
+      writes.push_back(tile.k);
+    }
+    const AccessPattern k = tiles_.turn_back(writes, gla_.key);
+    for (int64_t c = 0; c < s.chunks; ++c) {
+      for (int64_t w = 0; w < gla_.value; w += GlaTiles::kWidth) {
+        const ProgramBuilder::Mark mark = b_.mark();
+        chunk(s, c, w, std::min(GlaTiles::kWidth, gla_.value - w), keys, scores, k, v, out);
+        b_.release(mark);
+      }
+    }
+    if (ctx_.outputs.at(0) >= 0) tiles_.store(ctx_.outputs[0], s, out, gla_.value);
+  }
+
+  // Values first .. first + width - 1 of chunk c: results, and the state behind it.
+  void chunk(const GlaSegment& s, int64_t c, int64_t first, int64_t width, const std::vector<GlaKeys>& keys,
+             const AccessPattern& scores, const AccessPattern& k, const AccessPattern& v,
+             const AccessPattern& out) {
+    const int rows = tiles_.rows_of(s, c);
+    const AccessPattern values = v.partition_slice(0, rows).select(0, c).slice(0, first, width);
+    const AccessPattern sum = b_.psum(DType::f32, rows, {width});
+    b_.nc_matmul(sum, scores.partition_slice(0, rows).select(0, c).slice(0, 0, rows), values, false);
+    for (std::size_t t = 0; t < keys.size(); ++t) {
+      b_.nc_matmul(sum, keys[t].q.select(0, c).slice(0, 0, rows), state_[t].slice(0, first, width), true);
+    }
+    std::vector<AccessPattern> written;
+    for (const GlaKeys& tile : keys) {
+      written.push_back(b_.psum(DType::f32, tile.partitions, {width}));
+      b_.nc_matmul(written.back(),
+                   k.partition_slice(0, rows).select(0, c).slice(0, tile.first, tile.partitions), values,
+                   false);
+    }
+    b_.tensor_scalar(out.partition_slice(0, rows).select(0, c).slice(0, first, width), sum, AluOp::multiply,
+                     static_cast<float>(gla_.scale), false, AluOp::none, 0.0f, false, Engine::scalar);
+    for (std::size_t t = 0; t < keys.size(); ++t) {
+      const AccessPattern part = state_[t].slice(0, first, width);
+      b_.scalar_tensor_tensor(part, part, AluOp::multiply,
+                              keys[t].own.select(0, c).slice(0, tiles_.columns() - 1, 1), AluOp::add,
+                              written[t]);
+    }
+  }
+
+  KernelContext& ctx_;
+  ProgramBuilder& b_;
+  const GlaCall gla_;
+  GlaTiles tiles_;
+  DType dtype_;
+  int64_t max_chunks_ = 0;
+  std::vector<AccessPattern> state_;  // by tile of keys: [keys, V]
+};
+
+}  // namespace
+
+void register_gla(KernelTable& table) { table.add("assay::gla_chunk.default", gla_by_chunks<GlaForward>); }
+
+}  // namespace assay::backend

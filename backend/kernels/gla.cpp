@@ -1,0 +1,333 @@
+#include "backend/kernels/gla.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+namespace assay::backend {
+namespace {
+
+// Pairs of blocks of fewer rows than this share products of kGroup rows by kGroup rows, of which a mask takes
+// what belongs to them.
+constexpr int kMasks = 6;  // pairs of blocks of 1, 2, 4, 8 and 16 rows, and the diagonal
+constexpr int kDiagonal = 5;
+constexpr int64_t kLoading = 16384;  // bytes a partition left to masks and to what is being loaded
+
+bool in_mask(int mask, int64_t j, int64_t i) {
+  if (mask == kDiagonal) return i == j;
+  const int64_t h = int64_t{1} << mask;
+  return i / (2 * h) == j / (2 * h) && j % (2 * h) < h && i % (2 * h) >= h;
+}
+
+}  // namespace
+
+bool GlaTiles::takes(const KernelContext& ctx, const GlaCall& gla) {
+  const DType dtype = ctx.call.input(ctx.call.tensor("q")).dtype;
+  const bool narrow = dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
+  return narrow && gla.chunk <= kPartitions && gla.key <= 4 * kPartitions && gla.value <= 1024;
+}
+
+GlaTiles::GlaTiles(KernelContext& ctx, const GlaCall& gla)
+    : ctx_(ctx),
+      b_(ctx.b),
+      gla_(gla),
+      columns_(
+          std::max<int64_t>(kGroup, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(gla.chunk))))) {
+  load_masks();
+}
+
+int64_t GlaTiles::chunks_that_fit(int64_t once, int64_t bytes) const {
+  return std::min(kMaxChunks, (b_.sbuf_free_bytes() - kLoading - once) / bytes);
+}
+
+int GlaTiles::key_partitions(int64_t tile) const {
+  return static_cast<int>(std::min(kPartitions, gla_.key - tile * kPartitions));
+}
+
+std::vector<GlaSegment> GlaTiles::segments(const GlaSequence& sequence, int64_t head,
+                                           int64_t max_chunks) const {
+  std::vector<GlaSegment> all;
+  for (int64_t row = 0; row < sequence.length(); row += max_chunks * gla_.chunk) {
+    const int64_t rows = std::min(max_chunks * gla_.chunk, sequence.length() - row);
+    all.push_back({sequence.batch, head, sequence.start + row, rows, (rows + gla_.chunk - 1) / gla_.chunk});
+  }
+  return all;
+}
+
+int GlaTiles::rows_of(const GlaSegment& s, int64_t chunk) const {
+  return static_cast<int>(std::min(gla_.chunk, s.rows - chunk * gla_.chunk));
+}
+
+AccessPattern GlaTiles::turned(std::string_view name, const GlaSegment& s, int64_t size, int64_t first,
+                               int partitions) {
+  const View x = ctx_.input(name);
+  const AccessPattern tile = b_.sbuf(x.dtype, partitions, {s.chunks, columns_});
+  const int64_t row = gla_.heads * size, full = s.rows / gla_.chunk, rest = s.rows % gla_.chunk;
+  if (rest > 0 || gla_.chunk < columns_) b_.memset(tile, 0.0f);
+  const auto load = [&](int64_t chunk, int64_t chunks, int64_t rows) {
+    const int64_t at =
+        ((s.batch * gla_.length + s.row + chunk * gla_.chunk) * gla_.heads + s.head) * size + first;
+    b_.dma_copy(tile.slice(0, chunk, chunks).slice(1, 0, rows),
+                hbm_tile(x.dtype, x.tensor, at, partitions, 1, {chunks, rows}, {gla_.chunk * row, row}));
+  };
+  if (full > 0) load(0, full, gla_.chunk);
+  if (rest > 0) load(full, 1, rest);
+  return tile;
+}
+
+AccessPattern GlaTiles::rows_hbm(int32_t tensor, DType dtype, const GlaSegment& s, int64_t chunk,
+                                 int64_t chunks, int rows, int64_t size) const {
+  const int64_t row = gla_.heads * size;
+  const int64_t at = ((s.batch * gla_.length + s.row + chunk * gla_.chunk) * gla_.heads + s.head) * size;
+  return hbm_tile(dtype, tensor, at, rows, row, {chunks, size}, {gla_.chunk * row, 1});
+}
+
+AccessPattern GlaTiles::natural(std::string_view name, const GlaSegment& s, int64_t size, float factor) {
+  const View x = ctx_.input(name);
+  const auto rows = static_cast<int>(std::min(gla_.chunk, s.rows));
+  const AccessPattern out = b_.sbuf(DType::f32, rows, {s.chunks, size});
+  const ProgramBuilder::Mark mark = b_.mark();
+  const AccessPattern tile = x.dtype == DType::f32 ? out : b_.sbuf(x.dtype, rows, {s.chunks, size});
+  const int64_t full = s.rows / gla_.chunk;
+  const auto rest = static_cast<int>(s.rows % gla_.chunk);
+  if (rest > 0) b_.memset(tile, 0.0f);
+  if (full > 0) b_.dma_copy(tile.slice(0, 0, full), rows_hbm(x.tensor, x.dtype, s, 0, full, rows, size));
+  if (rest > 0) {
+    b_.dma_copy(tile.partition_slice(0, rest).slice(0, full, 1),
+                rows_hbm(x.tensor, x.dtype, s, full, 1, rest, size));
+  }
+  if (factor != 1) {
+    b_.tensor_scalar(out, tile, AluOp::multiply, factor);
+  } else if (x.dtype != DType::f32) {
+    b_.tensor_copy(out, tile);
+  }
+  b_.release(mark);
+  return out;
+}
+
+GlaKeys GlaTiles::keys(const GlaSegment& s, int64_t tile, bool with_q) {
+  GlaKeys keys;
+  keys.first = tile * kPartitions;
+  keys.partitions = key_partitions(tile);
+  const auto load = [&](std::string_view name) {
+    return turned(name, s, gla_.key, keys.first, keys.partitions);
+  };
+  for (AccessPattern* x : {&keys.k, &keys.gate, &keys.own, &keys.ahead, &keys.q}) {
+    if (x != &keys.q || with_q) *x = b_.sbuf(DType::f32, keys.partitions, {s.chunks, columns_});
+  }
+  const ProgramBuilder::Mark mark = b_.mark();
+  if (with_q) b_.tensor_copy(keys.q, load("q"));
+  b_.tensor_copy(keys.k, load("k"), Engine::gpsimd);
+  b_.activation(keys.gate, load("g"), Activation::exp);
+  b_.release(mark);
+  b_.memset(keys.own, 1.0f);
+  b_.tensor_copy(keys.ahead.slice(1, 0, columns_ - 1), keys.gate.slice(1, 1, columns_ - 1));
+  b_.memset(keys.ahead.slice(1, columns_ - 1, 1), 1.0f);
+  return keys;
+}
+
+void GlaTiles::join_blocks(GlaKeys& keys, int64_t h) {
+  const int64_t pairs = keys.own.free_elements() / (2 * h);
+  // [pairs, h] of the first or the second blocks, and one number a pair; the longer dimension innermost.
+  const auto half = [&](const AccessPattern& x, int64_t which) {
+    const AccessPattern rows = x.reshaped({pairs, 2, h}).select(1, which);
+    return pairs > h ? rows.permuted({1, 0}) : rows;
+  };
+  const auto first = [&](const AccessPattern& x, int64_t which) {
+    return x.reshaped({pairs, 2, h}).select(1, which).select(1, 0).unsqueezed(pairs > h ? 0 : 1, h);
+  };
+  b_.tensor_tensor(half(keys.own, 1), half(keys.own, 1), first(keys.ahead, 0), AluOp::multiply);
+  b_.tensor_tensor(half(keys.ahead, 0), half(keys.ahead, 0), first(keys.ahead, 1), AluOp::multiply,
+                   Engine::gpsimd);
+}
+
+void GlaTiles::from_start(GlaKeys& keys) {
+  b_.tensor_tensor(keys.own, keys.own, keys.gate.slice(1, 0, 1).broadcast(1, columns_), AluOp::multiply);
+}
+
+void GlaTiles::each_level(const GlaSegment& s, std::vector<GlaKeys>& keys,
+                          const std::function<void(const GlaLevel&)>& body) {
+  const ProgramBuilder::Mark mark = b_.mark();
+  GlaLevel level;
+  level.mask = kDiagonal;
+  for (const GlaKeys& tile : keys) {
+    level.q.push_back(tile.q);
+    level.k.push_back(tile.k);
+  }
+  body(level);
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    level.q[t] = b_.sbuf(DType::f32, keys[t].partitions, {s.chunks, columns_});
+    level.k[t] = b_.sbuf(DType::f32, keys[t].partitions, {s.chunks, columns_});
+  }
+  for (int64_t h = 1; h < columns_; h *= 2) {
+    if (h < gla_.chunk) {
+      level.h = h;
+      level.mask = h < kGroup ? std::countr_zero(static_cast<uint64_t>(h)) : -1;
+      for (std::size_t t = 0; t < keys.size(); ++t) {
+        b_.tensor_tensor(level.q[t], keys[t].q, keys[t].own, AluOp::multiply);
+        b_.tensor_tensor(level.k[t], keys[t].k, keys[t].ahead, AluOp::multiply, Engine::gpsimd);
+      }
+      body(level);
+    }
+    for (GlaKeys& tile : keys) join_blocks(tile, h);
+  }
+  b_.release(mark);
+}
+
+void GlaTiles::load_masks() {
+  std::vector<uint8_t> bytes(static_cast<std::size_t>(2 * kPartitions * kMasks * kGroup));
+  std::size_t at = 0;
+  for (int64_t p = 0; p < kPartitions; ++p) {
+    for (const bool keys : {true, false}) {
+      for (int mask = 0; mask < kMasks; ++mask) {
+        for (int64_t f = 0; f < kGroup; ++f) {
+          const int64_t row = p % kGroup;
+          bytes[at++] = (keys ? in_mask(mask, row, f) : in_mask(mask, f, row)) ? 1 : 0;
+        }
+      }
+    }
+  }
+  const int32_t tensor = b_.constant("pairs of blocks", DType::u8, std::as_bytes(std::span(bytes)));
+  const int64_t kind = kMasks * kGroup;
+  masks_ = b_.sbuf(DType::u8, static_cast<int>(kPartitions), {2, kMasks, kGroup});
+  b_.dma_copy(masks_, hbm_tile(DType::u8, tensor, 0, static_cast<int>(kPartitions), 2 * kind,
+                               {2, kMasks, kGroup}, {kind, kGroup, 1}));
+}
+
+AccessPattern GlaTiles::mask(const GlaLevel& level, GlaRowsOn rows, int64_t chunks) const {
+  return masks_.select(0, rows == GlaRowsOn::keys ? 0 : 1).select(0, level.mask).unsqueezed(0, chunks);
+}
+
+std::vector<int> GlaTiles::pairs(const GlaLevel& level) const {
+  std::vector<int> firsts;
+  for (int64_t first = 0; first + level.h < gla_.chunk; first += 2 * level.h)
+    firsts.push_back(static_cast<int>(first));
+  return firsts;
+}
+
+std::vector<int> GlaTiles::groups() const {
+  std::vector<int> firsts;
+  for (int64_t first = 0; first < gla_.chunk; first += kGroup) firsts.push_back(static_cast<int>(first));
+  return firsts;
+}
+
+AccessPattern GlaTiles::no_scores(const GlaSegment& s) {
+  const AccessPattern a = b_.sbuf(DType::f32, static_cast<int>(columns_), {s.chunks, columns_});
+  b_.memset(a, 0.0f, Engine::gpsimd);
+  return a;
+}
+
+void GlaTiles::add_scores(const AccessPattern& scores, const GlaSegment& s, const GlaLevel& level,
+                          GlaRowsOn rows) {
+  const bool masked = level.mask >= 0, keys = rows == GlaRowsOn::keys;
+  const auto count = static_cast<int>(masked ? kGroup : level.h);
+  const auto& stationary = keys ? level.k : level.q;
+  const auto& moving = keys ? level.q : level.k;
+  // Keys come first in a pair.
+  const int own = masked || keys ? 0 : count, other = masked ? 0 : count - own;
+  const std::vector<int> firsts = masked ? groups() : pairs(level);
+  const ProgramBuilder::Mark mark = b_.mark();
+  const AccessPattern sums = b_.psum(DType::f32, static_cast<int>(columns_), {s.chunks, count});
+  for (int64_t c = 0; c < s.chunks; ++c) {
+    for (const int first : firsts) {
+      const AccessPattern to = sums.partition_slice(first + own, count).select(0, c);
+      for (std::size_t t = 0; t < level.q.size(); ++t) {
+        b_.nc_matmul(to, stationary[t].select(0, c).slice(0, first + own, count),
+                     moving[t].select(0, c).slice(0, first + other, count), t > 0);
+      }
+    }
+  }
+  for (const int first : firsts) {
+    const AccessPattern to = scores.partition_slice(first + own, count).slice(1, first + other, count);
+    const AccessPattern from = sums.partition_slice(first + own, count);
+    if (masked) {
+      b_.copy_predicated(to, from, mask(level, rows, s.chunks).partition_slice(first, count));
+    } else {
+      b_.tensor_copy(to, from, Engine::scalar);
+    }
+  }
+  b_.release(mark);
+}
+
+AccessPattern GlaTiles::turn_back(const std::vector<AccessPattern>& x, int64_t size, DType dtype) {
+  const int64_t chunks = x.at(0).sizes[0];
+  const AccessPattern out = b_.sbuf(dtype, static_cast<int>(columns_), {chunks, size});
+  for (std::size_t t = 0; t < x.size(); ++t) {
+    const ProgramBuilder::Mark mark = b_.mark();
+    const int64_t first = static_cast<int64_t>(t) * kPartitions, count = x[t].partitions;
+    const AccessPattern sums = b_.psum(DType::f32, static_cast<int>(columns_), {chunks, kPartitions});
+    for (int64_t c = 0; c < chunks; ++c) {
+      b_.nc_transpose(sums.select(0, c).slice(0, 0, count), x[t].select(0, c));
+    }
+    b_.tensor_copy(out.slice(1, first, count), sums.slice(1, 0, count), Engine::scalar);
+    b_.release(mark);
+  }
+  return out;
+}
+
+void GlaTiles::store(int32_t tensor, const GlaSegment& s, const AccessPattern& tile, int64_t size) {
+  const DType dtype = tile.dtype;
+  const int64_t full = s.rows / gla_.chunk;
+  const auto rest = static_cast<int>(s.rows % gla_.chunk);
+  if (full > 0) {
+    const auto rows = static_cast<int>(gla_.chunk);
+    b_.dma_copy(rows_hbm(tensor, dtype, s, 0, full, rows, size),
+                tile.partition_slice(0, rows).slice(0, 0, full));
+  }
+  if (rest > 0) {
+    b_.dma_copy(rows_hbm(tensor, dtype, s, full, 1, rest, size),
+                tile.partition_slice(0, rest).slice(0, full, 1));
+  }
+}
+
+AccessPattern GlaTiles::state(int32_t tensor, int64_t sequence, int64_t head, int64_t first,
+                              int partitions) const {
+  const int64_t at = ((sequence * gla_.heads + head) * gla_.key + first) * gla_.value;
+  return hbm_tile(DType::f32, tensor, at, partitions, gla_.value, {gla_.value}, {1});
+}
+
+std::vector<AccessPattern> GlaTiles::load_state(std::string_view name, const GlaSequence& sequence,
+                                                int64_t head) {
+  std::vector<AccessPattern> tiles;
+  const auto given = ctx_.call.tensor_opt(name);
+  for (int64_t t = 0; t < key_tiles(); ++t) {
+    const int partitions = key_partitions(t);
+    tiles.push_back(b_.sbuf(DType::f32, partitions, {gla_.value}));
+    if (given) {
+      b_.dma_copy(tiles.back(), state(ctx_.inputs.at(static_cast<std::size_t>(*given)), sequence.number, head,
+                                      t * kPartitions, partitions));
+    } else {
+      b_.memset(tiles.back(), 0.0f);
+    }
+  }
+  return tiles;
+}
+
+void GlaTiles::store_state(int32_t tensor, const GlaSequence& sequence, int64_t head,
+                           const std::vector<AccessPattern>& tiles) {
+  for (std::size_t t = 0; t < tiles.size(); ++t) {
+    b_.dma_copy(
+        state(tensor, sequence.number, head, static_cast<int64_t>(t) * kPartitions, tiles[t].partitions),
+        tiles[t]);
+  }
+}
+
+void GlaTiles::clear_slack(int32_t tensor, DType dtype, int64_t size) {
+  if (!gla_.packed) return;
+  const int64_t end = gla_.sequences.empty() ? 0 : gla_.sequences.back().end;
+  const int64_t row = gla_.heads * size;
+  for (int64_t at = end; at < gla_.length; at += kPartitions) {
+    const ProgramBuilder::Mark mark = b_.mark();
+    const auto rows = static_cast<int>(std::min(kPartitions, gla_.length - at));
+    // Heads in turn keep the tile small.
+    const AccessPattern zeros = b_.sbuf(dtype, rows, {size});
+    b_.memset(zeros, 0.0f);
+    for (int64_t h = 0; h < gla_.heads; ++h) {
+      b_.dma_copy(hbm_tile(dtype, tensor, at * row + h * size, rows, row, {size}, {1}), zeros);
+    }
+    b_.release(mark);
+  }
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,149 @@
+// Gated linear attention by chunks on 128 partitions: what its forward and backward kernels share.
+//
+// Keys lie on partitions and rows along the free dimension, so that decays of all heads' keys are formed by
+// whole-tile instructions. A chunk takes a power of two of columns; columns beyond its rows hold q = k = 0
+// and a gate of 1, which leave the state alone.
+//
+// Decays are products of the gates exp(g) <= 1 in fp32, never quotients, so that no gate overflows and a
+// closed one (g = -inf) is 0. With blocks of h rows, and s the first row of the block of row i:
+//     own_h[i] = exp(g_{s+1}) ... exp(g_i)                   (the block's first row to row i)
+//     ahead_h[j] = exp(g_{j+1}) ... exp(g_{s+h})             (row j to the next block's first row)
+// Of two neighbouring blocks the rows i of the second meet the rows j of the first in one product of
+// (q own_h) and (k ahead_h) over the keys; blocks of 64, 32, ... 1 rows and the diagonal make up the triangle
+// of scores. own_2h and ahead_2h follow from own_h and ahead_h by one multiplication. With h the whole chunk
+// and a gate of 1 behind it, own exp(g_first) is the decay since the chunk's start and ahead that to its end.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "backend/kernels/composed.h"
+#include "backend/kernels/tiles.h"
+#include "core/opset/gla.h"
+
+namespace assay::backend {
+
+// Neighbouring chunks of one head of one sequence.
+struct GlaSegment {
+  int64_t batch = 0, head = 0;
+  int64_t row = 0;   // first
+  int64_t rows = 0;  // of all chunks; the last one may be short
+  int64_t chunks = 0;
+};
+
+// One tile of up to 128 keys, fp32 [keys, chunks, columns].
+struct GlaKeys {
+  int64_t first = 0;
+  int partitions = 0;
+  AccessPattern q, k;
+  AccessPattern gate;  // exp(g)
+  AccessPattern own, ahead;
+  AccessPattern column(const AccessPattern& x, int64_t index) const { return x.slice(1, index, 1); }
+};
+
+// Pairs of neighbouring blocks of h rows, or the diagonal (h = 0): what meets in their products, turned.
+struct GlaLevel {
+  int64_t h = 0;
+  // Pairs of few rows share products of 32 rows by 32 rows, of which mask number `mask` takes what belongs to
+  // them; -1: each pair has a product of its own.
+  int mask = -1;
+  std::vector<AccessPattern> q, k;  // by tile of keys: q own_h, k ahead_h
+};
+
+// Whose rows lie on partitions.
+enum class GlaRowsOn { keys, queries };
+
+class GlaTiles {
+ public:
+  static constexpr int64_t kGroup = 32;     // rows of a product that pairs share
+  static constexpr int64_t kMaxChunks = 8;  // of a segment: products of all of them fill two PSUM banks
+
+  static constexpr int64_t kWidth = 512;  // values of one product: a PSUM bank
+
+  // Whether the kernels take the call: f32, bf16 or f16, chunks of at most 128 rows and sizes that fit.
+  static bool takes(const KernelContext& ctx, const GlaCall& gla);
+
+  GlaTiles(KernelContext& ctx, const GlaCall& gla);
+
+  // Chunks of a segment whose tiles, `bytes` a partition for each, fit into SBUF beside `once` bytes; below 1
+  // if not even one does.
+  int64_t chunks_that_fit(int64_t once, int64_t bytes) const;
+
+  int64_t columns() const { return columns_; }
+  int64_t key_tiles() const { return (gla_.key + kPartitions - 1) / kPartitions; }
+  int key_partitions(int64_t tile) const;
+  // A head's rows cut into segments.
+  std::vector<GlaSegment> segments(const GlaSequence& sequence, int64_t head, int64_t max_chunks) const;
+  int rows_of(const GlaSegment& s, int64_t chunk) const;
+
+  // Argument `name`, [B, T, H, size], its elements first .. first + partitions - 1 on partitions:
+  // [partitions, chunks, columns] of its dtype.
+  AccessPattern turned(std::string_view name, const GlaSegment& s, int64_t size, int64_t first,
+                       int partitions);
+  // Its rows on partitions: [rows of a chunk, chunks, size] fp32, multiplied by `factor`.
+  AccessPattern natural(std::string_view name, const GlaSegment& s, int64_t size, float factor = 1);
+  // q (if wanted), k, gates and blocks of one row of a tile of keys.
+  GlaKeys keys(const GlaSegment& s, int64_t tile, bool with_q = true);
+  // Blocks of h rows become blocks of 2h rows.
+  void join_blocks(GlaKeys& keys, int64_t h);
+  // Visits the diagonal and all sizes of blocks; leaves `keys` with blocks of a whole chunk.
+  void each_level(const GlaSegment& s, std::vector<GlaKeys>& keys,
+                  const std::function<void(const GlaLevel&)>& body);
+  // own becomes the decay since the chunk's start.
+  void from_start(GlaKeys& keys);
+
+  // Zeros [columns, chunks, columns] for scores.
+  AccessPattern no_scores(const GlaSegment& s);
+  // Writes the level's scores, sum over keys of q_i k_j decayed for j <= i, without the scale: [j, chunk, i]
+  // with keys' rows on partitions, else [i, chunk, j].
+  void add_scores(const AccessPattern& scores, const GlaSegment& s, const GlaLevel& level, GlaRowsOn rows);
+  // The mask of a level for products of 32 rows of `rows` on partitions: [128, chunks, 32].
+  AccessPattern mask(const GlaLevel& level, GlaRowsOn rows, int64_t chunks) const;
+  // First rows of the first blocks of all pairs of a chunk.
+  std::vector<int> pairs(const GlaLevel& level) const;
+  std::vector<int> groups() const;
+
+  // Turns x [n, chunks, columns] of all tiles, `size` partitions together, to [columns, chunks, size].
+  AccessPattern turn_back(const std::vector<AccessPattern>& x, int64_t size, DType dtype = DType::f32);
+
+  // Writes rows of a tensor [B, T, H, size]: tile [rows of a chunk, chunks, size].
+  void store(int32_t tensor, const GlaSegment& s, const AccessPattern& tile, int64_t size);
+  // State [N, H, K, V]: keys first .. first + partitions - 1 of one sequence and head.
+  AccessPattern state(int32_t tensor, int64_t sequence, int64_t head, int64_t first, int partitions) const;
+  // An optional state argument as tiles [keys, V]; zeros where it is None.
+  std::vector<AccessPattern> load_state(std::string_view name, const GlaSequence& sequence, int64_t head);
+  void store_state(int32_t tensor, const GlaSequence& sequence, int64_t head,
+                   const std::vector<AccessPattern>& tiles);
+  // Zeros into the rows that belong to no sequence.
+  void clear_slack(int32_t tensor, DType dtype, int64_t size);
+
+ private:
+  void load_masks();
+  AccessPattern rows_hbm(int32_t tensor, DType dtype, const GlaSegment& s, int64_t chunk, int64_t chunks,
+                         int rows, int64_t size) const;
+
+  KernelContext& ctx_;
+  ProgramBuilder& b_;
+  const GlaCall gla_;
+  int64_t columns_;
+  AccessPattern masks_;  // [128, 2 kinds of rows, kinds of pairs, 32]
+};
+
+// The kernel of a direction: a class that is made from context and call, says whether it fits() and then
+// run()s. Other calls are decomposed.
+template <class Direction>
+void gla_by_chunks(KernelContext& ctx) {
+  const GlaCall gla = gla_call(ctx.call);
+  if (GlaTiles::takes(ctx, gla)) {
+    const ProgramBuilder::Mark mark = ctx.b.mark();
+    Direction direction(ctx, gla);
+    const bool fits = direction.fits();
+    if (fits) direction.run();
+    ctx.b.release(mark);
+    if (fits) return;
+  }
+  run_decomposition(ctx);
+}
+
+}  // namespace assay::backend

@@ -1,0 +1,110 @@
+// Gated linear attention on shapes around and beyond what one tile holds, against the reference.
+#include <random>
+
+#include "backend/kernels/against_reference_test.h"
+
+namespace assay::backend {
+namespace {
+
+using reference::Wide;
+
+struct GlaShape {
+  int64_t length, key, value, chunk;
+  double gate = 0.04;  // drawn from [-2 gate, 0)
+  DType dtype = DType::f32;
+  int64_t batch = 1, heads = 1;
+  std::vector<int64_t> offsets = {};
+  bool states = true;
+};
+
+struct GlaOperands {
+  explicit GlaOperands(const GlaShape& s, bool backward) {
+    std::mt19937 random(7);
+    const auto give = [&](const char* name, DType dtype, const Shape& shape, double low, double high) {
+      std::uniform_real_distribution<double> draw(low, high);
+      std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+      for (double& v : values) v = draw(random);
+      arguments.push_back({name, ValueArg{static_cast<ValueId>(tensors.size())}});
+      tensors.push_back(Tensor::from_doubles(dtype, shape, values));
+    };
+    const Shape keys{s.batch, s.length, s.heads, s.key}, values{s.batch, s.length, s.heads, s.value};
+    const int64_t sequences = s.offsets.empty() ? s.batch : static_cast<int64_t>(s.offsets.size()) - 1;
+    const Shape states{sequences, s.heads, s.key, s.value};
+    if (backward) {
+      give("grad_output", s.dtype, values, -1, 1);
+      if (s.states) {
+        give("grad_final_state", DType::f32, states, -1, 1);
+      } else {
+        arguments.push_back({"grad_final_state", NoneArg{}});
+      }
+    }
+    give("q", s.dtype, keys, -1, 1);
+    give("k", s.dtype, keys, -1, 1);
+    give("v", s.dtype, values, -1, 1);
+    give("g", DType::f32, keys, -2 * s.gate, 0);
+    if (s.states) give("initial_state", DType::f32, states, -1, 1);
+    if (!s.offsets.empty()) arguments.push_back({"cu_seqlens", IntListArg{s.offsets, {}}});
+    arguments.push_back({"chunk_size", s.chunk});
+    for (const Tensor& t : tensors) metas.push_back({t.dtype(), t.shape()});
+    op = backward ? "assay::gla_chunk_backward.default" : "assay::gla_chunk.default";
+  }
+  OpCall call() const { return {op, metas, arguments, *infer(OpCall(op, metas, arguments))}; }
+
+  std::string op;
+  std::vector<Tensor> tensors;
+  std::vector<TensorMeta> metas;
+  std::vector<NamedArgument> arguments;
+};
+
+void check_gla(const GlaShape& shape, std::initializer_list<Generation> generations = {Generation::trn2}) {
+  for (const bool backward : {false, true}) {
+    const GlaOperands operands(shape, backward);
+    std::vector<Wide> wides;
+    std::vector<const Wide*> pointers;
+    for (const Tensor& t : operands.tensors) wides.push_back(Wide::from(t));
+    for (const Wide& wide : wides) pointers.push_back(&wide);
+    SCOPED_TRACE(std::to_string(shape.length) + " rows in chunks of " + std::to_string(shape.chunk));
+    for (const Generation generation : generations) check_call(operands.call(), pointers, generation);
+  }
+}
+
+TEST(GlaKernel, TilesAndTails) {
+  for (const GlaShape& shape : {GlaShape{1, 1, 1, 128},
+                                {129, 8, 12, 128, 0.7},
+                                {97, 130, 140, 64},
+                                {70, 5, 520, 32, 2},
+                                {50, 8, 8, 17, 7},
+                                {1100, 4, 4, 128, 0.04, DType::bf16},  // two segments
+                                {40, 8, 8, 16, 50, DType::f16},
+                                {33, 3, 5, 128, 0.3, DType::bf16, 2, 3},
+                                {5, 4, 4, 1},
+                                {0, 4, 4, 128},
+                                {90, 8, 8, 32, 0.5, DType::f32, 1, 2, {0, 0, 33, 40, 40, 71}},
+                                {64, 8, 8, 64, 0.5, DType::f32, 1, 1, {}, false}}) {
+    check_gla(shape);
+  }
+}
+
+// Beyond what the kernels take: decomposed.
+TEST(GlaKernel, LongerChunksAreDecomposed) { check_gla({150, 4, 4, 256}); }
+
+TEST(GlaKernel, OtherGenerations) {
+  check_gla({140, 130, 20, 128, 0.7}, {Generation::trn1, Generation::trn3});
+  check_gla({70, 8, 8, 32, 1, DType::bf16}, {Generation::trn1, Generation::trn3});
+}
+
+// Statically unrolled: each segment of eight chunks adds the same instructions.
+TEST(GlaKernel, InstructionsGrowByChunks) {
+  for (const bool backward : {false, true}) {
+    const auto instructions = [&](int64_t chunks) {
+      const GlaOperands operands({chunks * 128, 16, 16, 128}, backward);
+      return compile_call(operands.call(), core(Generation::trn2), {}).program.instructions.size();
+    };
+    const std::size_t eight = instructions(8), sixteen = instructions(16);
+    EXPECT_GT(sixteen, eight);
+    EXPECT_EQ(instructions(24) - sixteen, sixteen - eight) << (backward ? "backward" : "forward");
+  }
+}
+
+}  // namespace
+}  // namespace assay::backend
