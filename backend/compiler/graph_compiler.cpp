@@ -10,6 +10,7 @@
 #include "backend/compiler/graph_key.h"
 #include "backend/compiler/legalise.h"
 #include "backend/compiler/linker.h"
+#include "backend/compiler/regions.h"
 #include "backend/compiler/storage.h"
 #include "core/error.h"
 #include "core/opset/classify.h"
@@ -76,6 +77,12 @@ class Pieces {
     if (known != pieces_.end()) return known->second;
     return pieces_.emplace(std::move(key), write(node, options_)).first->second;
   }
+  const Program& of(const RegionPlan& plan, const Aliases& aliases, const std::vector<LegalNode>& nodes) {
+    std::string key = region_key(plan, aliases, nodes, signature);
+    const auto known = pieces_.find(key);
+    if (known != pieces_.end()) return known->second;
+    return pieces_.emplace(std::move(key), write_region(plan, aliases, nodes, core_, options_)).first->second;
+  }
   std::size_t size() const { return pieces_.size() + unique_.size(); }
 
  private:
@@ -121,16 +128,26 @@ class GraphCompiler {
       : graph_(graph),
         hbm_bytes_(hbm_bytes),
         aliases_(graph),
+        core_(core),
+        fuse_(options.fuse),
         pieces_(core, options),
         linker_(core, options.fuse),
         tensor_(graph.values.size(), -1),
-        in_pool_(graph.values.size(), false) {}
+        in_pool_(graph.values.size(), false),
+        region_of_(graph.nodes.size(), nullptr) {}
 
   CompiledGraph compile() {
     bind();
     const std::vector<LegalNode> nodes = legalise(graph_);
     out_.statistics.nodes = static_cast<int64_t>(nodes.size());
-    for (std::size_t n = 0; n < nodes.size(); ++n) add(static_cast<int>(n), nodes[n]);
+    if (fuse_) plan(nodes);
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (region_of_[n] == nullptr) {
+        add(static_cast<int>(n), nodes[n]);
+      } else if (region_of_[n]->plan.nodes.back() == static_cast<int>(n)) {
+        add(*region_of_[n], nodes);
+      }
+    }
     copy_outputs();
     finish();
     return std::move(out_);
@@ -170,20 +187,70 @@ class GraphCompiler {
     bound_bytes_ = bytes;
   }
 
+  struct PlannedRegion {
+    RegionPlan plan;
+    const Program* piece;
+  };
+
+  // Regions whose kernels can be written; what does not fit is compiled node by node.
+  void plan(const std::vector<LegalNode>& nodes) {
+    for (RegionPlan& plan : plan_regions(graph_, aliases_, nodes, core_)) {
+      const Program* piece = nullptr;
+      try {
+        piece = &pieces_.of(plan, aliases_, nodes);
+      } catch (const Unsupported&) {
+        continue;
+      } catch (const ProgramError&) {
+        continue;
+      }
+      const int last = plan.nodes.back();
+      for (const ValueId id : plan.inputs) {
+        int& use = aliases_.last_use[static_cast<std::size_t>(id)];
+        use = std::max(use, last);
+      }
+      regions_.push_back({std::move(plan), piece});
+      for (const int n : regions_.back().plan.nodes)
+        region_of_[static_cast<std::size_t>(n)] = &regions_.back();
+    }
+  }
+
+  void add(const PlannedRegion& region, const std::vector<LegalNode>& nodes) {
+    const RegionPlan& plan = region.plan;
+    std::map<ValueId, int64_t> bytes;
+    for (const int n : plan.nodes) {
+      const LegalNode& legal = nodes[static_cast<std::size_t>(n)];
+      for (std::size_t k = 0; k < legal.outputs.size(); ++k)
+        bytes[base_of(legal.outputs[k])] = bytes_of_meta(legal.call.outputs()[k]);
+    }
+    std::vector<int32_t> inputs, outputs;
+    for (const ValueId id : plan.inputs) inputs.push_back(tensor_of(id));
+    for (const ValueId id : plan.outputs) outputs.push_back(place(id, bytes.at(id)));
+    const int last = plan.nodes.back();
+    append(region, inputs, outputs);
+    ++out_.statistics.regions;
+    out_.statistics.fused_nodes += static_cast<int64_t>(plan.nodes.size());
+    for (const ValueId id : plan.inputs) release(id, last);
+    for (const ValueId id : plan.outputs) release(id, last);
+  }
+
+  int32_t place(ValueId base, int64_t bytes) {
+    int32_t& tensor = tensor_of(base);
+    if (tensor < 0) {
+      tensor = linker_.take(bytes);
+      in_pool_[static_cast<std::size_t>(base)] = true;
+    }
+    return tensor;
+  }
+
   void add(int n, const LegalNode& legal) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
-    if (is_reinterpretation(node.op) && !legal.inputs.empty()) {
+    if (is_reinterpretation(graph_, node) && !legal.inputs.empty()) {
       ++out_.statistics.reinterpretations;
     } else {
       std::vector<int32_t> inputs, outputs;
       for (const ValueId id : legal.inputs) inputs.push_back(tensor_of(base_of(id)));
       for (std::size_t k = 0; k < legal.outputs.size(); ++k) {
-        int32_t& tensor = tensor_of(legal.outputs[k]);
-        if (tensor < 0) {
-          tensor = linker_.take(bytes_of_meta(legal.call.outputs()[k]));
-          in_pool_[static_cast<std::size_t>(legal.outputs[k])] = true;
-        }
-        outputs.push_back(tensor);
+        outputs.push_back(place(legal.outputs[k], bytes_of_meta(legal.call.outputs()[k])));
       }
       append(legal, node, inputs, outputs);
     }
@@ -201,19 +268,42 @@ class GraphCompiler {
   void append(const LegalNode& legal, const Node& node, const std::vector<int32_t>& inputs,
               const std::vector<int32_t>& outputs) {
     try {
-      const std::size_t before = linker_.program().nodes.size();
-      linker_.append(pieces_.of(legal, node.name), inputs, outputs, node.name);
-      if (linker_.program().nodes.size() > before) out_.sources.push_back(node.source.location);
+      link(pieces_.of(legal, node.name), {&node}, inputs, outputs);
     } catch (const Unsupported& error) {
       faults_.push_back({class_of(error.reason()), node.name, node.op, node.source.location, error.what()});
     } catch (const ProgramError& error) {
-      // Later nodes would only repeat that the Program is full.
-      if (error.error_class() == ProgramErrorClass::instruction_limit && faults_.empty()) {
-        fail(CompileErrorClass::instruction_limit, error.what(), &node);
-      }
-      faults_.push_back(
-          {class_of(error.error_class()), node.name, node.op, node.source.location, error.what()});
+      fault(node, error);
     }
+  }
+
+  void append(const PlannedRegion& region, const std::vector<int32_t>& inputs,
+              const std::vector<int32_t>& outputs) {
+    std::vector<const Node*> members;
+    for (const int n : region.plan.nodes) members.push_back(&graph_.nodes[static_cast<std::size_t>(n)]);
+    try {
+      link(*region.piece, members, inputs, outputs);
+    } catch (const ProgramError& error) {
+      fault(*members.back(), error);
+    }
+  }
+
+  void link(const Program& piece, const std::vector<const Node*>& members, const std::vector<int32_t>& inputs,
+            const std::vector<int32_t>& outputs) {
+    std::vector<std::string> names;
+    for (const Node* node : members) names.push_back(node->name);
+    const std::size_t before = linker_.program().nodes.size();
+    linker_.append(piece, inputs, outputs, names);
+    if (linker_.program().nodes.size() == before) return;  // no instructions
+    for (const Node* node : members) out_.sources.push_back(node->source.location);
+  }
+
+  void fault(const Node& node, const ProgramError& error) {
+    // Later nodes would only repeat that the Program is full.
+    if (error.error_class() == ProgramErrorClass::instruction_limit && faults_.empty()) {
+      fail(CompileErrorClass::instruction_limit, error.what(), &node);
+    }
+    faults_.push_back(
+        {class_of(error.error_class()), node.name, node.op, node.source.location, error.what()});
   }
 
   void copy_outputs() {
@@ -265,10 +355,14 @@ class GraphCompiler {
   const Graph& graph_;
   int64_t hbm_bytes_, bound_bytes_ = 0;
   Aliases aliases_;
+  const CoreDescription& core_;
+  bool fuse_;
   Pieces pieces_;
   Linker linker_;
   std::vector<int32_t> tensor_;  // by base; -1: nowhere yet
   std::vector<bool> in_pool_;    // by base
+  std::deque<PlannedRegion> regions_;
+  std::vector<const PlannedRegion*> region_of_;  // by node; null: alone
   std::vector<Copy> copies_;
   std::vector<CompileError> faults_;
   CompiledGraph out_;
@@ -294,7 +388,8 @@ std::string CompiledGraph::diagnostics() const {
   std::string out = std::to_string(s.nodes) + " nodes: " + std::to_string(s.pieces) + " kernels written, " +
                     std::to_string(s.reinterpretations) + " nodes without instructions, " +
                     std::to_string(s.copies) + " copies of outputs\n";
-  out += std::to_string(s.kept_loads) + " loads and " + std::to_string(s.kept_stores) +
+  out += std::to_string(s.fused_nodes) + " nodes in " + std::to_string(s.regions) + " fused regions; " +
+         std::to_string(s.kept_loads) + " loads and " + std::to_string(s.kept_stores) +
          " stores saved by tiles that stay in SBUF\n";
   out += std::to_string(program.instructions.size()) + " instructions, " +
          std::to_string(program.semaphores) + " semaphores, " + std::to_string(program.peak_sbuf_bytes) +

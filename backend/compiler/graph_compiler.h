@@ -23,9 +23,10 @@ namespace assay::backend {
 
 struct CompileStatistics {
   int64_t nodes = 0;
-  int64_t pieces = 0;             // distinct calls, each written once
-  int64_t reinterpretations = 0;  // nodes without instructions since they share bytes
-  int64_t copies = 0;             // of outputs that share bytes with an input or with another output
+  int64_t pieces = 0;                    // distinct calls, each written once
+  int64_t reinterpretations = 0;         // nodes without instructions since they share bytes
+  int64_t copies = 0;                    // of outputs that share bytes with an input or with another output
+  int64_t regions = 0, fused_nodes = 0;  // kernels of several nodes, and these nodes (regions.h)
   int64_t kept_loads = 0, kept_stores = 0;  // DMA that tiles in SBUF make unnecessary (residency.h)
   int64_t scratch_bytes = 0;                // HBM of intermediates
   int64_t scratch_bytes_without_reuse = 0;

@@ -68,7 +68,7 @@ uint8_t Linker::queue_of(const Instruction& i) {
 }
 
 void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::span<const int32_t> outputs,
-                    std::string_view name) {
+                    std::span<const std::string> names) {
   if (piece.instructions.empty()) return;
   if (static_cast<int64_t>(program_.instructions.size() + piece.instructions.size()) >
       core_.max_instructions) {
@@ -101,7 +101,11 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
   program_.peak_sbuf_bytes = std::max(program_.peak_sbuf_bytes, sbuf_top_);
   program_.peak_psum_banks = std::max(program_.peak_psum_banks, psum_top_);
 
-  program_.nodes.emplace_back(name);
+  const auto first_node = static_cast<int32_t>(program_.nodes.size());
+  program_.nodes.insert(program_.nodes.end(), names.begin(), names.end());
+  std::vector<int32_t> node_of;
+  for (const std::string& node : piece.nodes)
+    node_of.push_back(first_node + (names.size() == 1 ? 0 : std::stoi(node)));
   const std::size_t first_instruction = program_.instructions.size();
   const auto first_operand = static_cast<uint32_t>(program_.operands.size());
   const auto first_integer = static_cast<uint32_t>(program_.integers.size());
@@ -115,7 +119,7 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
   for (Instruction i : piece.instructions) {
     i.operands += first_operand;
     if (i.integer_count != 0) i.integers += first_integer;
-    i.node = static_cast<int32_t>(program_.nodes.size()) - 1;
+    i.node = i.node < 0 ? first_node : node_of[static_cast<std::size_t>(i.node)];
     i.waits = 0;
     i.wait_count = 0;
     i.signal = -1;

@@ -30,9 +30,10 @@ class Linker {
   // Appends a piece (semaphores not needed): its inputs and outputs become the given tensors of this Program,
   // its scratch is taken from the pool and given back, equal constants are stored once. Pieces go round in
   // SBUF and PSUM, and their DMA through the queues, so that one can begin while the one before ends.
-  // Instructions belong to the node `name`. Throws ProgramError{instruction_limit}.
+  // Instructions belong to the node `name`, those of a piece of several nodes (regions.h) to names[n], n as
+  // the piece calls its node. Throws ProgramError{instruction_limit}.
   void append(const Program& piece, std::span<const int32_t> inputs, std::span<const int32_t> outputs,
-              std::string_view name);
+              std::span<const std::string> names);
 
   // Adds the semaphores and validates. Throws ProgramError. The linker is used up.
   Program finish();

@@ -32,6 +32,7 @@ Graph random_graph(uint64_t seed) {
   GraphBuilder b("random " + std::to_string(seed));
   std::vector<ValueId> values{b.input("x", dtype, shape), b.input("y", dtype, shape)};
   const ValueId row = b.input("row", dtype, {shape[1]});
+  const ValueId square = b.input("square", dtype, {shape[1], shape[1]});
   const auto any = [&] {
     return values[values.size() - 1 - dice.below(std::min<std::size_t>(values.size(), 7))];
   };
@@ -48,7 +49,7 @@ Graph random_graph(uint64_t seed) {
   const std::size_t nodes = 4 + dice.below(16);
   for (std::size_t n = 0; n < nodes; ++n) {
     ValueId v = -1;
-    switch (dice.below(10)) {
+    switch (dice.below(14)) {
       case 0:
         v = unary("aten::tanh.default", any());
         break;
@@ -79,6 +80,24 @@ Graph random_graph(uint64_t seed) {
                                         {"self", ValueArg{any()}},
                                         {"other", ValueArg{any()}}});
         break;
+      case 9:
+      case 10:
+        v = b.call("aten::addmm.default",
+                   {{"self", ValueArg{row}}, {"mat1", ValueArg{any()}}, {"mat2", ValueArg{square}}});
+        break;
+      case 11:
+        v = b.node("aten::native_layer_norm.default", {{"input", ValueArg{any()}},
+                                                       {"normalized_shape", IntListArg{{shape[1]}, {}}},
+                                                       {"weight", ValueArg{row}},
+                                                       {"bias", NoneArg{}},
+                                                       {"eps", 1e-5}})
+                .front();
+        break;
+      case 12:
+        v = binary("aten::mul.Tensor", any(),
+                   b.call("aten::mean.dim",
+                          {{"self", ValueArg{any()}}, {"dim", IntListArg{{-1}, {}}}, {"keepdim", true}}));
+        break;
       default:
         v = b.call("aten::_to_copy.default",
                    {{"self", ValueArg{b.call("aten::_to_copy.default",
@@ -93,7 +112,7 @@ Graph random_graph(uint64_t seed) {
 }
 
 TEST(RandomGraphs, OneProgramEqualsEagerBitForBit) {
-  int64_t kept_loads = 0, kept_stores = 0;
+  int64_t kept_loads = 0, kept_stores = 0, fused = 0;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Graph graph = random_graph(seed);
@@ -105,6 +124,7 @@ TEST(RandomGraphs, OneProgramEqualsEagerBitForBit) {
     const CompiledGraph c = compile_graph(graph, device, {}, kTestHbm);
     kept_loads += c.statistics.kept_loads;
     kept_stores += c.statistics.kept_stores;
+    fused += c.statistics.fused_nodes;
     if (c.program.instructions.size() < 400) {  // quadratic
       ASSERT_EQ(find_race(c.program), std::nullopt);
     }
@@ -120,6 +140,7 @@ TEST(RandomGraphs, OneProgramEqualsEagerBitForBit) {
   }
   EXPECT_GT(kept_loads, 20);
   EXPECT_GT(kept_stores, 20);
+  EXPECT_GT(fused, 100);
 }
 
 }  // namespace

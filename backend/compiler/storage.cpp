@@ -19,6 +19,15 @@ bool is_reinterpretation(std::string_view op) {
   return all.count(op) != 0;
 }
 
+bool is_reinterpretation(const Graph& graph, const Node& node) {
+  if (is_reinterpretation(node.op)) return true;
+  if (node.op != "aten::expand.default") return false;
+  const std::vector<ValueId> read = inputs_of(node);
+  return read.size() == 1 && node.outputs.size() == 1 && node.outputs[0] >= 0 &&
+         graph.values[static_cast<std::size_t>(read[0])].shape ==
+             graph.values[static_cast<std::size_t>(node.outputs[0])].shape;
+}
+
 Aliases::Aliases(const Graph& graph) : base(graph.values.size()), last_use(graph.values.size(), -1) {
   std::iota(base.begin(), base.end(), 0);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -27,7 +36,7 @@ Aliases::Aliases(const Graph& graph) : base(graph.values.size()), last_use(graph
     for (const ValueId id : read) {
       last_use[static_cast<std::size_t>(base[static_cast<std::size_t>(id)])] = static_cast<int>(n);
     }
-    if (!is_reinterpretation(node.op) || read.empty()) continue;
+    if (!is_reinterpretation(graph, node) || read.empty()) continue;
     for (const ValueId id : node.outputs) {
       if (id >= 0) base[static_cast<std::size_t>(id)] = base[static_cast<std::size_t>(read.front())];
     }

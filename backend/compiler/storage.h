@@ -12,6 +12,8 @@ namespace assay::backend {
 // The operator's result has its argument's elements in the same order: a reshape, an alias. Such a node needs
 // no instruction; values of a graph are never written twice, so sharing bytes is safe.
 bool is_reinterpretation(std::string_view op);
+// The same of a node: also an expansion to the shape that its argument has.
+bool is_reinterpretation(const Graph& graph, const Node& node);
 
 // Values that share bytes, by their representative (a graph input, or the value that an instruction writes).
 struct Aliases {

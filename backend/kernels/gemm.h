@@ -22,8 +22,10 @@ struct ProductTile {
 using Epilogue = std::function<void(const ProductTile&)>;
 
 // out[M, N] = epilogue(a[M, K] b[K, N]); any strides, any sizes, K = 0 gives zeros. fp32 accumulation in
-// ascending order of k.
-void gemm(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue);
+// ascending order of k. In a region (region.h), `first_row` is the number of out's first row; a's rows may be
+// held by the region, which asks for exact transposes on the device.
+void gemm(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue,
+          int64_t first_row = 0);
 
 // The same of integers of out's dtype, modulo 2^w, on GpSimd; `sum` has out's dtype.
 void integer_gemm(KernelContext& ctx, const View& a, const View& b, const View& out,

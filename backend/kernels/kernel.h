@@ -29,6 +29,8 @@ class Unsupported : public std::runtime_error {
   assay_reason reason_;
 };
 
+class Region;
+
 // What kernels read and write. `inputs` and `outputs` are the Program's tensor numbers.
 struct KernelContext {
   const OpCall& call;
@@ -36,6 +38,7 @@ struct KernelContext {
   const CompileOptions& options;
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
+  Region* region = nullptr;  // only part of the call (region.h); null: all of it
 
   View input(int i) const;
   View input(std::string_view argument) const { return input(call.tensor(argument)); }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/kernels/region.h"
+#include "core/error.h"
+
 namespace assay::backend {
 namespace {
 
@@ -35,6 +38,7 @@ class RowPlan {
   const IterationSpace& kept() const { return kept_; }
   int64_t length() const { return row_.count(); }
   const std::vector<Box>& pieces() const { return pieces_; }
+  const RowViews& views() const { return views_; }
 
   AccessPattern full(std::size_t v, const Box& rows, const Box& piece) const {
     Shape strides = kept_.strides[v];
@@ -57,10 +61,24 @@ class RowPlan {
 const std::vector<Box>& RowTile::pieces() const { return plan_->pieces(); }
 AccessPattern RowTile::hbm(std::size_t v, const Box& piece) const { return plan_->full(v, box_, piece); }
 AccessPattern RowTile::hbm(std::size_t v) const { return plan_->per_row(v, box_); }
+const View& RowTile::full_view(std::size_t v) const { return plan_->views().full[v]; }
+const View& RowTile::per_row_view(std::size_t v) const { return plan_->views().per_row[v]; }
 
 void for_each_row_tile(KernelContext& ctx, const RowViews& views,
                        const std::function<void(const RowTile&)>& body) {
   const RowPlan plan(views);
+  if (ctx.region != nullptr) {
+    const std::size_t rank = plan.kept().sizes.size();
+    if (rank > 1 || plan.pieces().size() > 1)
+      throw Error(ErrorCode::internal, "kernel: rows of a region that are not a matrix's");
+    RowTile tile;
+    tile.partitions = static_cast<int>(ctx.region->rows);
+    tile.rows = 1;
+    tile.length = plan.length();
+    tile.plan_ = &plan;
+    if (rank == 1) tile.box_ = {{ctx.region->row}, {ctx.region->rows}};
+    return body(tile);
+  }
   const int64_t piece = std::max<int64_t>(std::min(plan.length(), views.piece), 1);
   const int64_t rows = std::clamp<int64_t>(kTileFree / piece, 1, views.max_rows);
   const ProgramBuilder::Mark mark = ctx.b.mark();
@@ -84,7 +102,39 @@ AccessPattern per_row_tile(KernelContext& ctx, DType dtype, const RowTile& tile)
   return ctx.b.sbuf(dtype, tile.partitions, {tile.rows});
 }
 
+namespace {
+
+// [rows, n] of a region as the [rows, 1, n] of kernels of rows.
+const AccessPattern* held_by_region(const KernelContext& ctx, const View& view) {
+  return ctx.region == nullptr ? nullptr : ctx.region->tile(view.tensor);
+}
+AccessPattern as_row(const AccessPattern& held) { return held.reshaped({1, held.free_elements()}); }
+
+}  // namespace
+
+AccessPattern result_tile(KernelContext& ctx, const RowTile& tile, std::size_t v, const Box& piece) {
+  const View& view = tile.full_view(v);
+  if (const AccessPattern* held = held_by_region(ctx, view)) return as_row(*held);
+  return row_tile(ctx, view.dtype, tile, piece.count());
+}
+
+AccessPattern result_tile(KernelContext& ctx, const RowTile& tile, std::size_t v) {
+  const View& view = tile.per_row_view(v);
+  if (const AccessPattern* held = held_by_region(ctx, view)) return *held;
+  return per_row_tile(ctx, view.dtype, tile);
+}
+
+void store(KernelContext& ctx, const RowTile& tile, std::size_t v, const Box& piece,
+           const AccessPattern& result) {
+  if (Region::stored(tile.full_view(v).tensor)) ctx.b.dma_copy(tile.hbm(v, piece), result);
+}
+
+void store(KernelContext& ctx, const RowTile& tile, std::size_t v, const AccessPattern& result) {
+  if (Region::stored(tile.per_row_view(v).tensor)) ctx.b.dma_copy(tile.hbm(v), result);
+}
+
 AccessPattern load(KernelContext& ctx, const RowTile& tile, std::size_t v, const Box& piece) {
+  if (const AccessPattern* held = held_by_region(ctx, tile.full_view(v))) return as_row(*held);
   const AccessPattern hbm = tile.hbm(v, piece);
   const AccessPattern out = row_tile(ctx, hbm.dtype, tile, piece.count());
   ctx.b.dma_copy(out, hbm);
@@ -92,6 +142,7 @@ AccessPattern load(KernelContext& ctx, const RowTile& tile, std::size_t v, const
 }
 
 AccessPattern load(KernelContext& ctx, const RowTile& tile, std::size_t v) {
+  if (const AccessPattern* held = held_by_region(ctx, tile.per_row_view(v))) return *held;
   const AccessPattern hbm = tile.hbm(v);
   const AccessPattern out = per_row_tile(ctx, hbm.dtype, tile);
   ctx.b.dma_copy(out, hbm);

@@ -33,6 +33,8 @@ class RowTile {
   const std::vector<Box>& pieces() const;  // of a row, in order; empty if rows are
   AccessPattern hbm(std::size_t full_view, const Box& piece) const;
   AccessPattern hbm(std::size_t per_row_view) const;
+  const View& full_view(std::size_t v) const;
+  const View& per_row_view(std::size_t v) const;
 
  private:
   friend void for_each_row_tile(KernelContext&, const RowViews&, const std::function<void(const RowTile&)>&);
@@ -47,6 +49,13 @@ void for_each_row_tile(KernelContext& ctx, const RowViews& views,
 AccessPattern load(KernelContext& ctx, const RowTile& tile, std::size_t full_view, const Box& piece);
 // The same of a per-row view: [partitions, rows].
 AccessPattern load(KernelContext& ctx, const RowTile& tile, std::size_t per_row_view);
+// Where a kernel puts its result for a full or a per-row view, and how it reaches HBM. In a region, results
+// stay where the next kernel finds them.
+AccessPattern result_tile(KernelContext& ctx, const RowTile& tile, std::size_t full_view, const Box& piece);
+AccessPattern result_tile(KernelContext& ctx, const RowTile& tile, std::size_t per_row_view);
+void store(KernelContext& ctx, const RowTile& tile, std::size_t full_view, const Box& piece,
+           const AccessPattern& result);
+void store(KernelContext& ctx, const RowTile& tile, std::size_t per_row_view, const AccessPattern& result);
 // A new tile [partitions, rows, n] or [partitions, rows].
 AccessPattern row_tile(KernelContext& ctx, DType dtype, const RowTile& tile, int64_t n);
 AccessPattern per_row_tile(KernelContext& ctx, DType dtype, const RowTile& tile);

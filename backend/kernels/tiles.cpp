@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/kernels/region.h"
 #include "core/error.h"
 #include "core/opset/number_checks.h"
 
@@ -116,9 +117,43 @@ void fill(KernelContext& ctx, const AccessPattern& tile, const Scalar& value) {
   }
 }
 
+namespace {
+
+// One row of a column, as often as the result has columns.
+AccessPattern along_columns(const AccessPattern& tile, int64_t columns) {
+  return tile.free_elements() == columns ? tile : tile.reshaped({1}).broadcast(0, columns);
+}
+
+void elementwise_in_region(KernelContext& ctx, const View& out, std::span<const Operand> operands,
+                           DType domain, const ElementwiseBody& body, const ElementwiseOptions& options) {
+  const AccessPattern result = *ctx.region->tile(out.tensor);
+  const int64_t columns = result.free_elements();
+  std::vector<AccessPattern> in;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Operand& o = operands[k];
+    AccessPattern t;
+    if (o.view) {
+      const AccessPattern* held = ctx.region->tile(o.view->tensor);
+      t = held ? along_columns(*held, columns) : load_rows(ctx, o.view->broadcast_to(out.shape));
+      const bool as_it_is = static_cast<int>(k) == options.as_it_is ||
+                            (is_float(domain) && (is_float(t.dtype) || is_narrow(t.dtype)));
+      if (!as_it_is) t = converted(ctx, t, domain);
+    } else if (options.materialise) {
+      t = ctx.b.sbuf(domain, result.partitions, {columns});
+      fill(ctx, t, o.scalar);
+    }
+    in.push_back(t);
+  }
+  body(in, result);
+  store_rows(ctx, out);
+}
+
+}  // namespace
+
 void elementwise(KernelContext& ctx, const View& out, std::span<const Operand> operands, DType domain,
                  const ElementwiseBody& body, const ElementwiseOptions& options) {
   if (out.count() == 0) return;
+  if (ctx.region != nullptr) return elementwise_in_region(ctx, out, operands, domain, body, options);
   std::vector<View> views;
   for (const Operand& o : operands) {
     if (o.view) views.push_back(o.view->broadcast_to(out.shape));

@@ -11,11 +11,12 @@ namespace assay::backend {
 namespace {
 
 // Lines before the Program: statistics, then one source link a node of the Program.
-constexpr std::size_t kStatistics = 8;
+constexpr std::size_t kStatistics = 10;
 
 std::array<int64_t*, kStatistics> fields(CompileStatistics& s) {
-  return {&s.nodes,      &s.pieces,      &s.reinterpretations, &s.copies,
-          &s.kept_loads, &s.kept_stores, &s.scratch_bytes,     &s.scratch_bytes_without_reuse};
+  return {
+      &s.nodes,       &s.pieces,     &s.reinterpretations, &s.copies,        &s.regions,
+      &s.fused_nodes, &s.kept_loads, &s.kept_stores,       &s.scratch_bytes, &s.scratch_bytes_without_reuse};
 }
 
 std::string_view line(std::string_view& rest, const std::string& origin) {

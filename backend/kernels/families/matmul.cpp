@@ -1,5 +1,6 @@
 // mm, bmm, addmm, baddbmm.
 #include "backend/kernels/gemm.h"
+#include "backend/kernels/region.h"
 
 namespace assay::backend {
 namespace {
@@ -8,10 +9,21 @@ Epilogue rounded(KernelContext& ctx) {
   return [&ctx](const ProductTile& t) { ctx.b.tensor_copy(t.out, t.sum, engine_for(t.out.dtype)); };
 }
 
-void product_of(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue) {
+void product_of(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue,
+                int64_t first_row = 0) {
   if (is_integral(out.dtype) && out.dtype != DType::boolean) return integer_gemm(ctx, a, b, out, epilogue);
   require_matmul_dtype(ctx, out.dtype);
-  gemm(ctx, a, b, out, epilogue);
+  gemm(ctx, a, b, out, epilogue, first_row);
+}
+
+// The matrices of a batch that the call, or the region's part of it, computes. A region's rows lie in one.
+struct Matrices {
+  int64_t first, end;
+};
+Matrices matrices_of(const KernelContext& ctx, const View& out) {
+  if (ctx.region == nullptr || ctx.region->then) return {0, out.shape[0]};
+  const int64_t i = ctx.region->row / out.shape[1];
+  return {i, i + 1};
 }
 
 Epilogue added_integers(KernelContext& ctx, const View& self, int64_t alpha, int64_t beta) {
@@ -67,8 +79,9 @@ void mm(KernelContext& ctx) {
 
 void bmm(KernelContext& ctx) {
   const View a = ctx.input("self"), b = ctx.input("mat2"), out = ctx.output();
-  for (int64_t i = 0; i < out.shape[0]; ++i) {
-    product_of(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i), rounded(ctx));
+  const Matrices matrices = matrices_of(ctx, out);
+  for (int64_t i = matrices.first; i < matrices.end; ++i) {
+    product_of(ctx, a.selected(0, i), b.selected(0, i), out.selected(0, i), rounded(ctx), i * out.shape[1]);
   }
 }
 
@@ -83,10 +96,12 @@ void addmm(KernelContext& ctx) {
 void baddbmm(KernelContext& ctx) {
   const View a = ctx.input("batch1"), b = ctx.input("batch2"), out = ctx.output();
   const View self = ctx.input("self").broadcast_to(out.shape);
-  for (int64_t i = 0; i < out.shape[0]; ++i) {
+  const Matrices matrices = matrices_of(ctx, out);
+  for (int64_t i = matrices.first; i < matrices.end; ++i) {
     const Factors factors = read_factors(a.selected(0, i), b.selected(0, i), ctx.call.scalar("alpha"));
     product_of(ctx, factors.a, factors.b, out.selected(0, i),
-               added(ctx, self.selected(0, i), ctx.call.scalar("alpha"), ctx.call.scalar("beta")));
+               added(ctx, self.selected(0, i), ctx.call.scalar("alpha"), ctx.call.scalar("beta")),
+               i * out.shape[1]);
   }
 }
 

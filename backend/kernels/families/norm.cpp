@@ -22,7 +22,7 @@ struct Normalisation {
 // Tiles [P, rows, n] of one piece: weight and bias are applied and the result is stored.
 class Affine {
  public:
-  Affine(RowViews& views, const Normalisation& n) : dtype_(n.y.dtype) {
+  Affine(RowViews& views, const Normalisation& n) {
     views.full = {n.x, n.y};
     if (n.weight) weight_ = add(views, *n.weight);
     if (n.bias) bias_ = add(views, *n.bias);
@@ -30,13 +30,13 @@ class Affine {
   // y = t * weight + bias
   void store(KernelContext& ctx, const RowTile& tile, const Box& piece, AccessPattern t) const {
     if (weight_) ctx.b.tensor_tensor(t, t, load(ctx, tile, *weight_, piece), AluOp::multiply);
-    const AccessPattern y = row_tile(ctx, dtype_, tile, piece.count());
+    const AccessPattern y = result_tile(ctx, tile, 1, piece);
     if (bias_) {
       ctx.b.tensor_tensor(y, t, load(ctx, tile, *bias_, piece), AluOp::add);
     } else {
       ctx.b.tensor_copy(y, t);
     }
-    ctx.b.dma_copy(tile.hbm(1, piece), y);
+    backend::store(ctx, tile, 1, piece, y);
   }
 
  private:
@@ -44,7 +44,6 @@ class Affine {
     views.full.push_back(view);
     return views.full.size() - 1;
   }
-  DType dtype_;
   std::optional<std::size_t> weight_, bias_;
 };
 
@@ -95,11 +94,10 @@ class ScaledRows {
   std::optional<AccessPattern> scale_, inverse_, x_, scaled_;
 };
 
-void store_per_row(KernelContext& ctx, const RowTile& tile, std::size_t view, DType dtype,
-                   const AccessPattern& value) {
-  const AccessPattern t = per_row_tile(ctx, dtype, tile);
+void store_per_row(KernelContext& ctx, const RowTile& tile, std::size_t view, const AccessPattern& value) {
+  const AccessPattern t = result_tile(ctx, tile, view);
   ctx.b.tensor_copy(t, value);
-  ctx.b.dma_copy(tile.hbm(view), t);
+  store(ctx, tile, view, t);
 }
 
 void normalise(KernelContext& ctx, const Normalisation& n) {
@@ -169,8 +167,8 @@ void normalise(KernelContext& ctx, const Normalisation& n) {
       ctx.b.tensor_tensor(mean, mean, *x.scale(), AluOp::multiply);
       ctx.b.tensor_tensor(rstd, rstd, inverse, AluOp::multiply);
     }
-    if (n.mean) store_per_row(ctx, tile, 0, n.mean->dtype, mean);
-    if (n.rstd) store_per_row(ctx, tile, n.mean ? 1 : 0, n.rstd->dtype, rstd);
+    if (n.mean) store_per_row(ctx, tile, 0, mean);
+    if (n.rstd) store_per_row(ctx, tile, n.mean ? 1 : 0, rstd);
   });
 }
 

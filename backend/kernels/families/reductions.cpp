@@ -66,7 +66,7 @@ void reduce(KernelContext& ctx, const View& in, std::vector<int64_t> dims, const
       ctx.b.release(mark);
     }
     if (first) fill(ctx, total, Scalar{Scalar::Kind::floating, 0, r.empty});
-    const AccessPattern result = per_row_tile(ctx, out.dtype, tile);
+    const AccessPattern result = result_tile(ctx, tile, 0);
     if (r.finish) {
       r.finish(ctx, result, total);
     } else if (result.dtype == total.dtype) {
@@ -74,7 +74,7 @@ void reduce(KernelContext& ctx, const View& in, std::vector<int64_t> dims, const
     } else {
       convert_into(ctx, result, total);
     }
-    ctx.b.dma_copy(tile.hbm(0), result);
+    store(ctx, tile, 0, result);
   });
 }
 

@@ -58,10 +58,10 @@ Kernel softmax(bool logarithm) {
           e = row_tile(ctx, DType::f32, tile, n);
           if (!logarithm) ctx.b.activation(e, t, Activation::exp);
         }
-        const AccessPattern y = row_tile(ctx, out.dtype, tile, n);
+        const AccessPattern y = result_tile(ctx, tile, 1, piece);
         ctx.b.tensor_tensor(y, logarithm ? t : e, along_row(sum, n),
                             logarithm ? AluOp::subtract : AluOp::divide);
-        ctx.b.dma_copy(tile.hbm(1, piece), y);
+        store(ctx, tile, 1, piece, y);
       });
     });
   };
