@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +16,7 @@
 #include "backend/runtime/executable.h"
 #include "core/error.h"
 #include "core/graph/builder.h"
+#include "core/io/file.h"
 
 namespace assay::backend {
 namespace {
@@ -39,10 +41,11 @@ class CompileCache : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
+  // Entries, and what writers may have left of them.
   std::vector<fs::path> files() const {
     std::vector<fs::path> out;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) out.push_back(entry.path());
+      if (entry.is_regular_file() && entry.path().filename() != "sizes") out.push_back(entry.path());
     }
     return out;
   }
@@ -190,6 +193,40 @@ TEST_F(CompileCache, TheOldestGoBeyondTheLimit) {
   DiskCache tiny(folder, 100);
   EXPECT_EQ(tiny.store(key("k"), incompressible, note), 0u);
   EXPECT_THAT(note, HasSubstr("100 bytes"));
+}
+
+TEST_F(CompileCache, TheNoteOfSizesSavesCountingAndIsNotTrusted) {
+  const std::string content(1000, 'x'), note = folder + "/trainium/sizes";
+  std::string why;
+  DiskCache first(folder, 1 << 20);
+  const uint64_t a = first.store(key("a"), content, why), b = first.store(key("b"), content, why);
+  ASSERT_TRUE(a > 0 && b > 0) << why;
+  const auto noted = [&] {
+    const std::string text = read_file(note);
+    uint64_t total = 0;
+    for (std::size_t at = 0; at + 8 <= text.size(); at += 8) {
+      uint64_t bytes = 0;
+      std::memcpy(&bytes, text.data() + at, sizeof bytes);
+      total += bytes;
+    }
+    return total;
+  };
+  EXPECT_EQ(noted(), a + b);
+  const auto rewrite = [&](const std::string& text) { std::ofstream(note, std::ios::binary) << text; };
+  // What cannot be a note, or claims a full cache, has the files counted.
+  uint64_t c = 0;
+  for (const std::string& text :
+       {std::string(), std::string(7, 'x'), std::string(16, '\xff'), std::string(8, '\x01')}) {
+    rewrite(text);
+    DiskCache next(folder, 1 << 20);
+    c = next.store(key("c"), content, why);
+    EXPECT_GT(c, 0u) << why;
+    EXPECT_TRUE(next.load(key("a")).bytes) << "evicted on a false note";
+  }
+  fs::remove(note);
+  DiskCache last(folder, 1 << 20);
+  const uint64_t d = last.store(key("d"), content, why);
+  EXPECT_EQ(noted(), a + b + c + d) << "three as counted, then d";
 }
 
 TEST_F(CompileCache, WhereNothingCanBeWrittenGraphsStillCompile) {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <vector>
@@ -30,6 +31,8 @@ constexpr std::string_view kMagic = "ASSAYPRG1";
 constexpr std::string_view kSuffix = ".program";
 constexpr uint64_t kMaxContent = uint64_t{4} << 30;
 constexpr int kCompression = 1;
+constexpr std::string_view kSizes = "/sizes";
+constexpr std::size_t kMaxSizes = std::size_t{1} << 20;  // entries; a longer note is counted anew
 
 std::string hex(uint64_t value) {
   char text[17];
@@ -48,7 +51,8 @@ std::string pack(const std::string& key, std::string_view content) {
   plain.append(reinterpret_cast<const char*>(&size), sizeof size);
   plain += key;
   plain += content;
-  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  // Its tables are larger than most entries.
+  static thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (!context) return "";
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kCompression);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
@@ -159,12 +163,12 @@ std::string DiskCache::miss_reason(const GraphKey& key) {
   return std::string(nearest ? reason_of_miss(now, *nearest) : "new graph");
 }
 
-DiskCache::Found DiskCache::load(const GraphKey& key) {
+DiskCache::Found DiskCache::load(const GraphKey& key, bool why_not) {
   Found out;
   const std::string path = path_of(key);
   std::error_code error;
   if (!fs::exists(path, error)) {
-    out.miss = miss_reason(key);
+    if (why_not) out.miss = miss_reason(key);
     return out;
   }
   try {
@@ -189,19 +193,20 @@ uint64_t DiskCache::store(const GraphKey& key, std::string_view bytes, std::stri
     note = "larger than the cache's " + std::to_string(limit_bytes_) + " bytes";
     return 0;
   }
-  make_room(packed.size());
   std::error_code error;
   fs::create_directories(folder_of(key), error);
   if (error) {
     note = folder_of(key) + ": " + error.message();
     return 0;
   }
+  make_room(packed.size());
   const std::string path = path_of(key);
   if (!write_beside_and_rename(path, packed, note)) {
     note = path + ": " + note;
     return 0;
   }
   used_bytes_ = used_bytes_.value_or(0) + packed.size();
+  note_bytes(packed.size(), false);
   if (const auto known = entries_.find(folder_of(key)); known != entries_.end()) {
     known->second.push_back(hashes_of(key));
   }
@@ -213,31 +218,70 @@ void DiskCache::discard(const GraphKey& key) {
   fs::remove(path_of(key), error);
 }
 
-// Counts the files at first and whenever the estimate says that the limit is reached; others may write and
-// remove at the same time, so every step is best effort.
+// The sum of the note; nullopt if there is none that can be believed. It is an estimate: entries that were
+// removed still count, until all files are counted.
+std::optional<uint64_t> DiskCache::noted_bytes() const {
+  std::string sizes;
+  try {
+    sizes = read_file(directory_ + std::string(kSizes), kMaxSizes * sizeof(uint64_t));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (sizes.empty() || sizes.size() % sizeof(uint64_t) != 0) return std::nullopt;
+  uint64_t total = 0;
+  for (std::size_t at = 0; at < sizes.size(); at += sizeof(uint64_t)) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, sizes.data() + at, sizeof bytes);
+    if (bytes > std::numeric_limits<uint64_t>::max() - total) return std::nullopt;
+    total += bytes;
+  }
+  return total;
+}
+
+// Best effort: without a note the files are counted.
+void DiskCache::note_bytes(uint64_t bytes, bool anew) {
+  const std::string path = directory_ + std::string(kSizes);
+  const std::string_view text(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  if (anew) {
+    std::string ignored;
+    write_beside_and_rename(path, text, ignored);
+    return;
+  }
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t put = ::write(file, text.data(), text.size());
+  ::close(file);
+}
+
+// Counts the files where there is no note of them and whenever the estimate says that the limit is reached;
+// others may write and remove at the same time, so every step is best effort.
 void DiskCache::make_room(uint64_t bytes) {
+  if (!used_bytes_) used_bytes_ = noted_bytes();
   if (used_bytes_ && *used_bytes_ + bytes <= limit_bytes_) return;
   struct File {
     fs::path path;
-    fs::file_time_type used;
+    int64_t used;  // nanoseconds
     uint64_t bytes;
   };
+  constexpr int64_t kSecond = 1'000'000'000;
   std::vector<File> files;
   uint64_t total = 0;
   std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
+  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
   for (fs::recursive_directory_iterator it(directory_, error), end; !error && it != end;
        it.increment(error)) {
-    std::error_code ignored;
-    if (!it->is_regular_file(ignored)) continue;
-    const fs::file_time_type used = fs::last_write_time(it->path(), ignored);
+    struct stat status {};
+    if (::lstat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const int64_t used = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
     const std::string extension = it->path().extension().string();
     if (extension == ".tmp") {
       // A writer that was killed left it.
-      if (now - used > std::chrono::hours(1)) fs::remove(it->path(), ignored);
+      std::error_code ignored;
+      if (now - used > 3600 * kSecond) fs::remove(it->path(), ignored);
     } else if (extension == kSuffix) {
-      const uint64_t size = it->file_size(ignored);
-      if (ignored) continue;
+      const auto size = static_cast<uint64_t>(status.st_size);
       files.push_back({it->path(), used, size});
       total += size;
     }
@@ -254,6 +298,7 @@ void DiskCache::make_room(uint64_t bytes) {
     }
   }
   used_bytes_ = total;
+  note_bytes(total, true);
 }
 
 }  // namespace assay::backend
