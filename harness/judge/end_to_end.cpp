@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "harness/judge/vacuous.h"
 
@@ -124,13 +125,36 @@ class OutputJudge {
         bound[i] = open[i] ? kInfinity : rounding[i];
       }
     }
+    std::vector<bool> bent(values.size(), false);
+    if (output_.rounding && !output_.extrapolated.empty())
+      widen_where_bent(want, values, rounding, bound, bent);
     verdict.comparison = compare_bounded(got_, want, bound, rule_);
     verdict.all_zero = is_all_zero_unlike(got_, want, bound);
     for (std::size_t i = 0; output_.rounding && i < values.size(); ++i) {
       const double excess = std::fabs(values[i] - want.real[i]) - rounding[i];
-      if (open[i] || !std::isfinite(excess) || excess <= 0) continue;
+      if (bent[i] || open[i] || !std::isfinite(excess) || excess <= 0) continue;
       const double sigma = sigma_[position(i)];
       verdict.sigmas = std::max(verdict.sigmas, sigma > 0 ? excess / sigma : kInfinity);
+    }
+  }
+
+  // Sigma is no measure of the elements that become `bent`.
+  void widen_where_bent(const reference::Wide& want, const std::vector<double>& values,
+                        const std::vector<double>& rounding, std::vector<double>& bound,
+                        std::vector<bool>& bent) const {
+    std::vector<double> limit(output_.centre.real.size(), kInfinity);
+    for (std::size_t i = 0; i < bound.size(); ++i) limit[position(i)] = bound[i];
+    const Reach reach = reach_of(output_, limit);
+    std::vector<std::pair<std::size_t, double>> found;
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      const double far = (values[i] < want.real[i] ? reach.below : reach.above)[position(i)] + rounding[i];
+      if (std::fabs(values[i] - want.real[i]) > bound[i] && far > bound[i]) found.emplace_back(i, far);
+    }
+    if (static_cast<double>(found.size()) > std::max(1.0, kBentShare * static_cast<double>(bound.size())))
+      return;
+    for (const auto& [i, far] : found) {
+      bent[i] = true;
+      bound[i] = far;
     }
   }
 
@@ -165,6 +189,26 @@ std::vector<double> spread_of(const ReplayedOutput& output) {
   const double m = median(std::move(known));
   for (double& sigma : rms) sigma = std::hypot(sigma, m);
   return rms;
+}
+
+Reach reach_of(const ReplayedOutput& output, const std::vector<double>& limit) {
+  const std::size_t count = output.centre.real.size();
+  Reach reach;
+  if (output.extrapolated.empty()) return reach;
+  reach.below.assign(count, 0);
+  reach.above.assign(count, 0);
+  for (std::size_t w = 0; w < output.extrapolated.size(); ++w) {
+    const double factor = w % 2 == 0 ? kExtrapolation : -kExtrapolation;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double centre = output.centre.real[i];
+      const double far = output.extrapolated[w].real[i] - centre;
+      const double near = output.replays.empty() ? 0 : output.replays[w / 2].real[i] - centre;
+      if (!(std::fabs(far - factor * near) > limit[i]) || !std::isfinite(far)) continue;
+      double& side = far < 0 ? reach.below[i] : reach.above[i];
+      side = std::max(side, std::fabs(far));
+    }
+  }
+  return reach;
 }
 
 EndToEndVerdict judge_output(const ReplayedOutput& output, const Tensor& got, const ExpectedOutput* expected,

@@ -21,12 +21,25 @@ constexpr double kSigmaLimit = 8;  // correct kernels, fused or not, were measur
 // undetermined.
 std::vector<double> spread_of(const ReplayedOutput& output);
 
+// How far an element may be off where sigma says nothing of it, because the output is no straight line within
+// the roundings' reach (a sign, a quotient of small numbers): a replay whose roundings are kExtrapolation
+// times as large strays from kExtrapolation times the replay's deviation by more than `limit`, the element's
+// Bound. Then the element may lie anywhere between the centre and the farthest such walk. Below and above the
+// centre; 0 where the output is a straight line. Both empty without extrapolated walks. Replays miss few such
+// elements: where more than kBentShare of an output (and more than one) would need this, it does not count.
+constexpr double kBentShare = 0.01;
+struct Reach {
+  std::vector<double> below, above;
+};
+Reach reach_of(const ReplayedOutput& output, const std::vector<double>& limit);
+
 struct EndToEndVerdict {
   GateStatus status = GateStatus::pass;  // undetermined: no element could be judged
-  Comparison comparison;                 // Bound here is 8 sigma + u_out |want| + u_file |want| + eta
-  double sigmas = 0;                     // largest (|got - want| - u |want| - eta) / sigma
-  bool all_zero = false;                 // all zeros where the centre or file is not (vacuous.h)
-  int64_t undetermined = 0;              // elements left out
+  // Bound here is 8 sigma + u_out |want| + u_file |want| + eta, or the reach where that is more.
+  Comparison comparison;
+  double sigmas = 0;         // largest (|got - want| - u |want| - eta) / sigma
+  bool all_zero = false;     // all zeros where the centre or file is not (vacuous.h)
+  int64_t undetermined = 0;  // elements left out
 };
 
 // Judges one output. `got` has the graph's dtype and shape. Around `expected` where it is given, else around

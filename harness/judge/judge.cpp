@@ -43,6 +43,14 @@ struct OutputPlan {
   std::string key;
 };
 
+// All outputs against one replay.
+struct OutputsVerdict {
+  NodeVerdict verdict;
+  Gate gate;
+  int64_t compared, determined;
+  bool differs_from_file_only, reference_nan;
+};
+
 }  // namespace
 
 struct Judge::State {
@@ -58,6 +66,9 @@ struct Judge::State {
   LocalRequest local_request(const RunResult& run) const;
   std::optional<NodeVerdict> check_outputs_exist(const RunResult& run) const;
   std::optional<Verdict> reference_refuses();
+  OutputsVerdict judge_outputs(const RunResult& run,
+                               const std::vector<std::optional<ExpectedOutput>>& expected,
+                               const std::vector<OutputPlan>& outputs, const Replay& replayed) const;
   void judge_end_to_end(const RunResult& run, const std::vector<std::optional<ExpectedOutput>>& expected,
                         const std::vector<OutputPlan>& outputs, NodeVerdict& total, int64_t& compared);
   std::string witness_name(bool any_witness) const;
@@ -158,31 +169,13 @@ std::optional<Verdict> Judge::State::reference_refuses() {
   }
 }
 
-void Judge::State::judge_end_to_end(const RunResult& run,
-                                    const std::vector<std::optional<ExpectedOutput>>& expected,
-                                    const std::vector<OutputPlan>& outputs, NodeVerdict& total,
-                                    int64_t& compared) {
-  if (outputs.empty()) return;
-  ReplayRequest replay_request;
-  replay_request.graph = &graph;
-  replay_request.inputs = &inputs;
-  replay_request.contract = &request.contract;
-  replay_request.mode = request.mode;
-  replay_request.options = &request.options;
-  replay_request.seed = fnv1a64(fmt::format("{}#{}", request.case_id, request.seed));
-  replay_request.witness = request.backend_is_reference || uses_dtype(graph, DType::f64);
-  replay_request.expected = !request.expected.empty();
-  for (const std::optional<ExpectedOutput>& file : expected) {
-    replay_request.file_outputs.push_back(file && file->positions.empty() ? &file->value : nullptr);
-  }
-  replay_request.device = run.nodes.empty() ? nullptr : &run.nodes;
-  const Replay replayed = replay(replay_request);
-
-  Gate gate{GateStatus::pass, 0.0, kSigmaLimit};
-  NodeVerdict verdict;
-  int64_t determined = 0;
-  bool differs_from_file_only = false;
+OutputsVerdict Judge::State::judge_outputs(const RunResult& run,
+                                           const std::vector<std::optional<ExpectedOutput>>& expected,
+                                           const std::vector<OutputPlan>& outputs,
+                                           const Replay& replayed) const {
+  OutputsVerdict all{{}, {GateStatus::pass, 0.0, kSigmaLimit}, 0, 0, false, false};
   std::vector<const Wide*> centres;
+  NodeVerdict& verdict = all.verdict;
   for (const OutputPlan& plan : outputs) {
     const ReplayedOutput& output = replayed.outputs[plan.number];
     const Tensor& got = run.outputs[plan.number];
@@ -208,9 +201,9 @@ void Judge::State::judge_end_to_end(const RunResult& run,
                       {},
                       false});
     }
-    compared += 1;
-    determined += judged.status == GateStatus::undetermined ? 0 : 1;
-    gate.value = std::max(*gate.value, judged.sigmas);
+    all.compared += 1;
+    all.determined += judged.status == GateStatus::undetermined ? 0 : 1;
+    all.gate.value = std::max(*all.gate.value, judged.sigmas);
     NodeVerdict found;
     found.margin = judged.comparison.margin;
     found.worst = judged.comparison.worst;
@@ -221,17 +214,48 @@ void Judge::State::judge_end_to_end(const RunResult& run,
       found.detail = describe(judged.comparison);
       if (file) {
         found.detail = "against the expected file: " + found.detail;
-        differs_from_file_only =
+        all.differs_from_file_only =
             judge_output(output, got, nullptr, replayed.flushes, plan.key).comparison.ok();
       }
-      gate.status = GateStatus::fail;
+      all.gate.status = GateStatus::fail;
     }
     raise(verdict, found);
   }
-  if (differs_from_file_only)
+  all.reference_nan = is_reference_nan(centres, request.inputs);
+  return all;
+}
+
+void Judge::State::judge_end_to_end(const RunResult& run,
+                                    const std::vector<std::optional<ExpectedOutput>>& expected,
+                                    const std::vector<OutputPlan>& outputs, NodeVerdict& total,
+                                    int64_t& compared) {
+  if (outputs.empty()) return;
+  ReplayRequest replay_request;
+  replay_request.graph = &graph;
+  replay_request.inputs = &inputs;
+  replay_request.contract = &request.contract;
+  replay_request.mode = request.mode;
+  replay_request.options = &request.options;
+  replay_request.seed = fnv1a64(fmt::format("{}#{}", request.case_id, request.seed));
+  replay_request.witness = request.backend_is_reference || uses_dtype(graph, DType::f64);
+  replay_request.expected = !request.expected.empty();
+  for (const std::optional<ExpectedOutput>& file : expected) {
+    replay_request.file_outputs.push_back(file && file->positions.empty() ? &file->value : nullptr);
+  }
+  replay_request.device = run.nodes.empty() ? nullptr : &run.nodes;
+  OutputsVerdict judged = judge_outputs(run, expected, outputs, replay(replay_request));
+  if (judged.verdict.status == Status::wrong && judged.verdict.reason == "end_to_end") {
+    // Is what failed something that rounding can do, and the replays happened not to?
+    replay_request.extrapolate = true;
+    judged = judge_outputs(run, expected, outputs, replay(replay_request));
+  }
+  NodeVerdict& verdict = judged.verdict;
+  Gate& gate = judged.gate;
+  compared += judged.compared;
+  if (judged.differs_from_file_only)
     verdict.detail += "; the output agrees with Assay's reference, the file does not";
-  if (gate.status == GateStatus::pass && determined == 0) gate.status = GateStatus::undetermined;
-  if (verdict.status == Status::pass && is_reference_nan(centres, request.inputs) && !has_nan_policy()) {
+  if (gate.status == GateStatus::pass && judged.determined == 0) gate.status = GateStatus::undetermined;
+  if (verdict.status == Status::pass && judged.reference_nan && !has_nan_policy()) {
     verdict.status = Status::vacuous;
     verdict.reason = "reference_nan";
     verdict.detail =

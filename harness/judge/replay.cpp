@@ -18,7 +18,8 @@ using reference::Wide;
 
 // What is known of a value beside its centre.
 struct Spread {
-  std::vector<Wide> replays;  // empty: equal to the centre
+  std::vector<Wide> replays;       // empty: equal to the centre
+  std::vector<Wide> extrapolated;  // as in ReplayedOutput
   bool rounding = false;
   bool zero_sign = true;
 };
@@ -79,6 +80,7 @@ class Replayer {
       output.centre = centres.at(i);
       if (const Spread* spread = find(id)) {
         output.replays = spread->replays;
+        output.extrapolated = spread->extrapolated;
         output.rounding = spread->rounding;
         output.zero_sign = spread->zero_sign;
       }
@@ -99,7 +101,7 @@ class Replayer {
     const reference::ErrorModel& model = reference::error_model(call);
     const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
     result_.flushes = result_.flushes || precision.ftz_out;
-    SpreadInputs spread = gather_inputs(call, inputs);
+    SpreadInputs spread = gather_inputs(call, inputs, &Spread::replays);
     bool rounding = is_rounding_point(call, model);
     bool zero_sign = model.signed_zero;
     for (const ValueId id : call.input_values()) {
@@ -121,19 +123,44 @@ class Replayer {
         if (decision) take_decisions(call, spread, r, alternatives, centre, replays.back());
       }
     }
-    store(call, centre, std::move(replays), rounding, zero_sign);
+    std::vector<std::vector<Wide>> extrapolated;
+    if (request_.extrapolate && !replays.empty()) {
+      const SpreadInputs far = gather_inputs(call, inputs, &Spread::extrapolated);
+      for (std::size_t r = 0; r < 2 * kReplays; ++r) {
+        extrapolated.push_back(extrapolate(call, spread, far, r, replays[r / 2]));
+        if (decision) take_decisions(call, far, r, alternatives, centre, extrapolated.back());
+      }
+    }
+    store(call, centre, std::move(replays), std::move(extrapolated), rounding, zero_sign);
     release(graph_.nodes[static_cast<std::size_t>(node)]);
     return centre;
   }
 
-  SpreadInputs gather_inputs(const OpCall& call, const std::vector<const Wide*>& inputs) const {
+  // The node from extrapolated inputs, and its own rounding of the replay as many times as large.
+  static std::vector<Wide> extrapolate(const OpCall& call, const SpreadInputs& spread,
+                                       const SpreadInputs& far, std::size_t number,
+                                       const std::vector<Wide>& replay) {
+    const std::vector<Wide> unrounded = reference::evaluate(call, spread.of_replay(number / 2));
+    std::vector<Wide> outputs = reference::evaluate(call, far.of_replay(number));
+    const double factor = number % 2 == 0 ? kExtrapolation : -kExtrapolation;
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      for (std::size_t i = 0; i < outputs[o].real.size(); ++i) {
+        const double rounding = replay[o].real[i] - unrounded[o].real[i];
+        if (std::isfinite(rounding)) outputs[o].real[i] += factor * rounding;
+      }
+    }
+    return outputs;
+  }
+
+  SpreadInputs gather_inputs(const OpCall& call, const std::vector<const Wide*>& inputs,
+                             std::vector<Wide> Spread::*walks) const {
     SpreadInputs spread;
     spread.centre = inputs;
     spread.replays.resize(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Spread* known = find(call.input_values().at(i));
       if (known == nullptr) continue;
-      for (const Wide& replay : known->replays) spread.replays[i].push_back(&replay);
+      for (const Wide& walk : known->*walks) spread.replays[i].push_back(&walk);
     }
     return spread;
   }
@@ -258,18 +285,20 @@ class Replayer {
   }
 
   void store(const OpCall& call, const std::vector<Wide>& centre, std::vector<std::vector<Wide>> replays,
-             bool rounding, bool zero_sign) {
+             std::vector<std::vector<Wide>> extrapolated, bool rounding, bool zero_sign) {
     for (std::size_t o = 0; o < centre.size(); ++o) {
       if (!call.output_used(static_cast<int>(o))) continue;
       Spread spread;
       spread.rounding = rounding && !is_integral(centre[o].meta.dtype);
       spread.zero_sign = zero_sign;
-      const bool differs = std::any_of(replays.begin(), replays.end(), [&](const std::vector<Wide>& replay) {
-        return !std::equal(replay[o].real.begin(), replay[o].real.end(), centre[o].real.begin(), same);
-      });
-      if (differs) {
-        for (std::vector<Wide>& replay : replays) spread.replays.push_back(std::move(replay[o]));
-      }
+      const auto keep = [&](std::vector<std::vector<Wide>>& walks, std::vector<Wide>& kept) {
+        const bool differs = std::any_of(walks.begin(), walks.end(), [&](const std::vector<Wide>& walk) {
+          return !std::equal(walk[o].real.begin(), walk[o].real.end(), centre[o].real.begin(), same);
+        });
+        for (std::size_t i = 0; differs && i < walks.size(); ++i) kept.push_back(std::move(walks[i][o]));
+      };
+      keep(replays, spread.replays);
+      keep(extrapolated, spread.extrapolated);
       spreads_[call.output_values().at(o)] = std::move(spread);
     }
   }
@@ -280,7 +309,9 @@ class Replayer {
       int& uses = uses_[static_cast<std::size_t>(id)];
       if (--uses == 0) {
         const auto found = spreads_.find(id);
-        if (found != spreads_.end()) found->second.replays.clear();
+        if (found == spreads_.end()) continue;
+        found->second.replays.clear();
+        found->second.extrapolated.clear();
       }
     }
   }

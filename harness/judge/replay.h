@@ -20,6 +20,7 @@
 namespace assay {
 
 constexpr int kReplays = 8;
+constexpr double kExtrapolation = 8;  // as far as decisions are looked for, and as the limit of the gate
 
 struct ReplayRequest {
   const Graph* graph = nullptr;
@@ -34,14 +35,20 @@ struct ReplayRequest {
   // What the file says, parallel to graph.outputs; null where it says nothing or holds a slice only.
   std::vector<const reference::Wide*> file_outputs;
   const std::vector<NodeOutcome>* device = nullptr;  // free-pass outputs of decisions; null in compile mode
+  // Also walk with every rounding of every replay kExtrapolation times as large, with either sign: where an
+  // output is no straight line over that range, a few replays may miss what a rounding can do to it. Three
+  // times as dear again.
+  bool extrapolate = false;
 };
 
 // One output of the graph (parallel to graph.outputs; empty for constants).
 struct ReplayedOutput {
   reference::Wide centre;                // unrounded fp64
   std::vector<reference::Wide> replays;  // kReplays, or empty: all equal the centre
-  bool rounding = false;                 // a rounding point is among its ancestors
-  bool zero_sign = true;                 // the sign of a zero is defined by every ancestor
+  // 2 kReplays, or empty: replay r with its roundings times kExtrapolation, then times -kExtrapolation.
+  std::vector<reference::Wide> extrapolated;
+  bool rounding = false;  // a rounding point is among its ancestors
+  bool zero_sign = true;  // the sign of a zero is defined by every ancestor
   // The file holds other indices of a selection than the device, of equal values: any of them is right.
   bool file_ties = false;
   // By number (complex: parts); empty: none.
