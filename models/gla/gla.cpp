@@ -8,6 +8,7 @@
 #include "core/opset/gla.h"
 #include "models/differentiate/differentiate.h"
 #include "models/gla/layer.h"
+#include "models/training/batches.h"
 
 namespace assay::models {
 namespace {
@@ -108,12 +109,17 @@ Graph gla_model_graph(const GlaConfig& config, const GlaGraph& graph) {
   GlaBuilder gla(builder, config, graph);
   Emitter& e = gla.emit();
   const Shape rows{graph.batch, graph.length};
-  const ValueId ids = builder.input("input_ids", DType::i64, rows);
-  std::optional<ValueId> labels;
-  if (graph.loss) labels = builder.input("labels", DType::i64, rows);
+  Batch batch{-1, -1};
+  if (graph.batches > 0) {
+    batch = read_batch(e, graph.batches, graph.batch, graph.length);
+  } else {
+    batch.input_ids = builder.input("input_ids", DType::i64, rows);
+    if (graph.loss) batch.labels = builder.input("labels", DType::i64, rows);
+  }
   gla.read_mask();
   const ValueId table = gla.parameter("model.embeddings.weight", {config.vocab_size, config.hidden_size});
-  ValueId x = e.call("aten::embedding.default", {{"weight", ValueArg{table}}, {"indices", ValueArg{ids}}});
+  ValueId x = e.call("aten::embedding.default",
+                     {{"weight", ValueArg{table}}, {"indices", ValueArg{batch.input_ids}}});
   for (int64_t n = 0; n < config.num_hidden_layers; ++n) {
     const std::string prefix = "model.layers." + std::to_string(n) + ".";
     const ValueId normed = gla.norm(x, prefix + "attn_norm.weight", config.hidden_size);
@@ -130,9 +136,10 @@ Graph gla_model_graph(const GlaConfig& config, const GlaGraph& graph) {
     const int64_t count = graph.batch * graph.length;
     const ValueId flat = e.view(e.cast(logits, graph.dtype == DType::f64 ? DType::f64 : DType::f32),
                                 {count, config.vocab_size});
-    builder.output(e.composite("aten::cross_entropy_loss.default",
-                               {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(*labels, {count})}}},
-                               {e.dtype(flat), {}}));
+    builder.output(
+        e.composite("aten::cross_entropy_loss.default",
+                    {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(batch.labels, {count})}}},
+                    {e.dtype(flat), {}}));
   } else {
     builder.output(logits);
   }

@@ -45,6 +45,7 @@ struct GlaGraph {
   // The model only: with `loss`, input "labels" i64 [B, T] (-100: left out) and one output, the mean cross
   // entropy, instead of logits.
   bool loss = false;
+  int64_t batches = 0;  // the model, above 0: symbols and labels come from read_batch (training/batches.h)
 };
 
 // One attention layer: input "x" [B, T, hidden], weights "q_proj.weight", ... as parameters with fla's names.
