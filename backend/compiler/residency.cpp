@@ -33,7 +33,7 @@ std::optional<Move> move_of(const Program& program, const Instruction& i) {
   return move;
 }
 
-Region region_of_tile(const AccessPattern& tile) {
+AccessRegion region_of_tile(const AccessPattern& tile) {
   const AccessPattern::Extent e = tile.extent();
   return {Space::sbuf,
           -1,
@@ -48,19 +48,19 @@ Region region_of_tile(const AccessPattern& tile) {
           0};
 }
 
-bool meet(const Region& a, const Region& b) {
+bool meet(const AccessRegion& a, const AccessRegion& b) {
   return a.space == b.space && a.tensor == b.tensor && a.begin < b.end && b.begin < a.end &&
          a.partition_begin < b.partition_end && b.partition_begin < a.partition_end;
 }
 
-bool holds(const Region& outer, const Region& inner) {
+bool holds(const AccessRegion& outer, const AccessRegion& inner) {
   return outer.begin <= inner.begin && inner.end <= outer.end &&
          outer.partition_begin <= inner.partition_begin && inner.partition_end <= outer.partition_end;
 }
 
 }  // namespace
 
-void Residency::forget(const Region& written) {
+void Residency::forget(const AccessRegion& written) {
   std::erase_if(facts_, [&](const Fact& fact) {
     if (written.space == Space::hbm) {
       return fact.tensor == written.tensor && fact.begin < written.end && written.begin < fact.end;
@@ -72,7 +72,7 @@ void Residency::forget(const Region& written) {
 // Lets what reads the tile `from` after the load read `to` instead, up to where the kernel overwrites `from`
 // as a whole. False, and nothing changed, where that is not certain to be the same.
 bool Residency::redirect_readers(std::size_t load, const AccessPattern& from, const AccessPattern& to) {
-  const Region old = region_of_tile(from), now = region_of_tile(to);
+  const AccessRegion old = region_of_tile(from), now = region_of_tile(to);
   std::vector<std::size_t> edits;  // numbers of operands
   const std::size_t n = program_.instructions.size();
   if (n - load > kMaxWindow) return false;
@@ -84,7 +84,7 @@ bool Residency::redirect_readers(std::size_t load, const AccessPattern& from, co
     std::size_t r = 0;
     for (std::size_t k = 0; k < i.operand_count; ++k) {
       if (!program_.operands[i.operands + k].defined()) continue;
-      const Region& region = regions_[r++];
+      const AccessRegion& region = regions_[r++];
       if (region.write) {
         if (meet(region, now)) return false;
         if (!meet(region, old)) continue;
@@ -128,7 +128,7 @@ void Residency::scan(std::size_t first) {
     }
     regions_.clear();
     append_regions(program_, i, regions_);
-    for (const Region& region : regions_) {
+    for (const AccessRegion& region : regions_) {
       if (region.space == Space::hbm) {
         Usage& usage = usage_[region.tensor];
         const bool tile_store = move && !move->load && region.write;

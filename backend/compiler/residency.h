@@ -46,13 +46,13 @@ class Residency {
   };
 
   bool redirect_readers(std::size_t load, const AccessPattern& from, const AccessPattern& to);
-  void forget(const Region& written);
+  void forget(const AccessRegion& written);
 
   Program& program_;
   std::vector<Fact> facts_;         // oldest first
   std::map<int32_t, Usage> usage_;  // by tensor
   std::vector<bool> dropped_;       // by instruction
-  std::vector<Region> regions_;
+  std::vector<AccessRegion> regions_;
   int64_t loads_ = 0, stores_ = 0;
 };
 

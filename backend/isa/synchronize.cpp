@@ -23,7 +23,7 @@ void merge(VectorClock& into, const VectorClock& other) {
   for (std::size_t s = 0; s < kStreams; ++s) into[s] = std::max(into[s], other[s]);
 }
 
-bool overlaps(const Region& a, const Region& b) {
+bool overlaps(const AccessRegion& a, const AccessRegion& b) {
   if (a.space != b.space || a.tensor != b.tensor || a.end <= b.begin || b.end <= a.begin) return false;
   if (a.space != Space::hbm) {
     return a.partition_begin < b.partition_end && b.partition_begin < a.partition_end;
@@ -36,13 +36,14 @@ bool overlaps(const Region& a, const Region& b) {
   return true;
 }
 
-bool covers(const Region& outer, const Region& inner) {
-  return outer.dense && outer.begin <= inner.begin && inner.end <= outer.end &&
+// Whether everything that overlaps(inner) overlaps(outer). Boxes do; of column blocks only their columns.
+bool covers(const AccessRegion& outer, const AccessRegion& inner) {
+  return (outer.dense || outer.period == 0) && outer.begin <= inner.begin && inner.end <= outer.end &&
          outer.partition_begin <= inner.partition_begin && inner.partition_end <= outer.partition_end;
 }
 
-Region region_of(const AccessPattern& a, bool write) {
-  Region r{};
+AccessRegion region_of(const AccessPattern& a, bool write) {
+  AccessRegion r{};
   r.space = a.space;
   r.tensor = a.space == Space::hbm ? a.tensor : -1;
   const AccessPattern::Extent e = a.extent();
@@ -69,19 +70,19 @@ Region region_of(const AccessPattern& a, bool write) {
 class AccessLog {
  public:
   struct Record {
-    Region region;
+    AccessRegion region;
     std::size_t instruction;
   };
 
   // Calls `conflict(instruction)` for every earlier access that must complete first, then records this one.
   // Buckets of one memory are always of `bytes`.
   template <typename F>
-  void access(const Region& region, int64_t bytes, std::size_t instruction, std::size_t stream,
+  void access(const AccessRegion& region, int64_t bytes, std::size_t instruction, std::size_t stream,
               const std::vector<std::size_t>& streams, F conflict) {
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
       std::vector<Record>& records =
           buckets_[{static_cast<int64_t>(region.space) << 32 | (region.tensor + 1), b}];
-      Region part = region;  // what of this access lies in the bucket
+      AccessRegion part = region;  // what of this access lies in the bucket
       part.begin = std::max(part.begin, b * bytes);
       part.end = std::min(part.end, (b + 1) * bytes);
       std::size_t kept = 0;
@@ -105,7 +106,7 @@ class AccessLog {
 };
 
 // Small enough that few records share a bucket, large enough that an access has few buckets.
-int64_t bucket_bytes(const Program& program, const Region& region) {
+int64_t bucket_bytes(const Program& program, const AccessRegion& region) {
   if (region.space != Space::hbm) return 1 << 11;
   constexpr int64_t kBuckets = 64;
   return std::clamp<int64_t>(program.tensors[static_cast<std::size_t>(region.tensor)].bytes() / kBuckets,
@@ -113,7 +114,7 @@ int64_t bucket_bytes(const Program& program, const Region& region) {
 }
 
 // Inputs and constants cannot be written (validate.h), so their readers wait for nobody.
-bool never_written(const Program& program, const Region& region) {
+bool never_written(const Program& program, const AccessRegion& region) {
   if (region.space != Space::hbm) return false;
   const HbmKind kind = program.tensors[static_cast<std::size_t>(region.tensor)].kind;
   return kind == HbmKind::input || kind == HbmKind::constant;
@@ -121,13 +122,13 @@ bool never_written(const Program& program, const Region& region) {
 
 }  // namespace
 
-void append_regions(const Program& program, const Instruction& i, std::vector<Region>& out) {
+void append_regions(const Program& program, const Instruction& i, std::vector<AccessRegion>& out) {
   for (std::size_t k = 0; k < i.operand_count; ++k) {
     const AccessPattern& a = operand(program, i, k);
     if (!a.defined()) continue;
     const bool also_written = (i.opcode == Opcode::activation && k == 4) ||
                               (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::sort && k == 2);
-    Region r = region_of(a, k == 0 || also_written);
+    AccessRegion r = region_of(a, k == 0 || also_written);
     const bool indirect =
         (i.opcode == Opcode::dma_gather && k == 1) || (i.opcode == Opcode::dma_scatter && k == 0);
     if (indirect) {  // anywhere in the tensor
@@ -154,7 +155,7 @@ void synchronize(Program& program) {
   std::array<VectorClock, kDmaQueues> queue_clock{};
   VectorClock counts{};
   AccessLog log;
-  std::vector<Region> regions;
+  std::vector<AccessRegion> regions;
   std::vector<std::size_t> conflicts;
 
   for (std::size_t index = 0; index < n; ++index) {
@@ -168,7 +169,7 @@ void synchronize(Program& program) {
     regions.clear();
     append_regions(program, i, regions);
     conflicts.clear();
-    for (const Region& region : regions) {
+    for (const AccessRegion& region : regions) {
       if (never_written(program, region)) continue;
       log.access(region, bucket_bytes(program, region), index, stream, streams, [&](std::size_t j) {
         if (j != index) conflicts.push_back(j);
@@ -236,7 +237,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& prog
   }
   std::vector<VectorClock> start(n), completion(n);
   std::vector<int32_t> position(n);
-  std::vector<std::vector<Region>> regions(n);
+  std::vector<std::vector<AccessRegion>> regions(n);
   std::array<VectorClock, kEngines> known{};
   std::array<VectorClock, kDmaQueues> queue_clock{};
   VectorClock counts{};
@@ -258,8 +259,8 @@ std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& prog
     completion[index] = done;
     for (std::size_t j = 0; j < index; ++j) {
       if (start[index][stream_of(program.instructions[j])] >= position[j]) continue;
-      for (const Region& a : regions[index]) {
-        for (const Region& b : regions[j]) {
+      for (const AccessRegion& a : regions[index]) {
+        for (const AccessRegion& b : regions[j]) {
           if ((a.write || b.write) && overlaps(a, b)) return std::pair{j, index};
         }
       }

@@ -12,7 +12,7 @@ namespace assay::backend {
 
 // What an instruction touches, as boxes that contain every byte: a partition range times a byte range (HBM:
 // tensor and byte range).
-struct Region {
+struct AccessRegion {
   Space space;
   int32_t tensor;  // HBM
   int32_t partition_begin, partition_end;
@@ -22,7 +22,7 @@ struct Region {
   // HBM rows: touched are `width` bytes from `phase` on in every `period`; period 0: not known.
   int64_t period, phase, width;
 };
-void append_regions(const Program& program, const Instruction& instruction, std::vector<Region>& out);
+void append_regions(const Program& program, const Instruction& instruction, std::vector<AccessRegion>& out);
 
 // Replaces all waits and signals by those that order every read-after-write, write-after-read and
 // write-after-write between instructions of different engines and DMA queues. Each engine and each queue has
