@@ -33,6 +33,8 @@ struct GlaConfig {
   int64_t gate_low_rank_dim = 16;
   // How a kernel works; 128 is the chunk that fits 128 partitions.
   int64_t chunk_size = 128;
+  // Of states between calls; none: as they are computed, f32 (f64 of f64).
+  std::optional<DType> state_dtype;
 
   int64_t key_size() const { return static_cast<int64_t>(static_cast<double>(hidden_size) * expand_k); }
   int64_t value_size() const { return static_cast<int64_t>(static_cast<double>(hidden_size) * expand_v); }

@@ -128,11 +128,13 @@ ValueId GlaBuilder::attention(ValueId x, const std::string& prefix, const std::s
   if (graph_.state) {
     const int64_t sequences =
         graph_.offsets ? static_cast<int64_t>(graph_.offsets->size()) - 1 : graph_.batch;
-    operands.state =
-        e_.builder().input("state" + suffix, wide, {sequences, config_.num_heads, head_key, head_value});
+    operands.state = e_.cast(e_.builder().input("state" + suffix, config_.state_dtype.value_or(wide),
+                                                {sequences, config_.num_heads, head_key, head_value}),
+                             wide);
   }
   const GlaResult result = gla_attention(e_, operands, config_.chunk_size, graph_.form == GlaForm::recurrent);
-  states_.insert(states_.begin() + static_cast<std::ptrdiff_t>(first_state), result.state);
+  states_.insert(states_.begin() + static_cast<std::ptrdiff_t>(first_state),
+                 e_.cast(result.state, config_.state_dtype.value_or(wide)));
 
   ValueId o = norm(result.output, prefix + "g_norm.weight", head_value, config_.elementwise_affine);
   if (config_.use_output_gate) {

@@ -1,0 +1,126 @@
+#include "models/parallel/gla_parts.h"
+
+#include <string>
+#include <utility>
+
+#include "core/decompose/decompose.h"
+#include "core/error.h"
+#include "models/differentiate/differentiate.h"
+#include "models/gla/layer.h"
+
+namespace assay::models {
+namespace {
+
+int64_t share(int64_t whole, int64_t tp, const char* what) {
+  if (tp >= 1 && whole % tp == 0) return whole / tp;
+  throw Error(ErrorCode::invalid_argument, "tensor parallelism of " + std::to_string(tp) +
+                                               " ranks does not divide the " + std::to_string(whole) + " " +
+                                               what);
+}
+
+Graph finished_part(GraphBuilder& builder, const GlaPart& part) {
+  Graph made = builder.build();
+  if (part.graph.form == GlaForm::fused) {
+    decompose(made, [](const std::string& op) { return op.starts_with("assay::"); });
+  } else {
+    decompose(made);
+  }
+  return made;
+}
+
+struct Stream {
+  ValueId x, normed;
+};
+// x + r and its norm.
+Stream read_stream(GlaBuilder& gla, const GlaConfig& config, const GlaGraph& graph, const char* norm) {
+  Emitter& e = gla.emit();
+  const Shape shape{graph.batch, graph.length, config.hidden_size};
+  const ValueId x = e.builder().input("x", graph.dtype, shape);
+  const ValueId sum = e.add(x, e.builder().input("r", graph.dtype, shape));
+  return {sum, gla.norm(sum, norm, config.hidden_size)};
+}
+
+}  // namespace
+
+GlaConfig rank_config(const GlaConfig& whole, int64_t tp) {
+  whole.check();
+  GlaConfig rank = whole;
+  rank.num_heads = share(whole.num_heads, tp, "heads");
+  if (whole.num_kv_heads) rank.num_kv_heads = share(*whole.num_kv_heads, tp, "heads of keys and values");
+  rank.intermediate_size = share(whole.mlp_size(), tp, "columns of the MLP");
+  // key_size() truncates hidden * expand; half an element keeps the share whole.
+  const auto expand = [&](int64_t size) {
+    return (static_cast<double>(size) + 0.5) / static_cast<double>(whole.hidden_size);
+  };
+  rank.expand_k = expand(rank.num_heads * whole.head_key());
+  rank.expand_v = expand(rank.num_heads * whole.head_value());
+  rank.vocab_size = (whole.vocab_size + tp - 1) / tp;
+  return rank;
+}
+
+Graph gla_attention_part(const GlaPart& part) {
+  const GlaConfig config = rank_config(part.whole, part.tp);
+  GraphBuilder builder("gla_attention");
+  GlaBuilder gla(builder, config, part.graph);
+  const Stream stream = read_stream(gla, config, part.graph, "attn_norm.weight");
+  builder.output(stream.x);
+  builder.output(gla.attention(stream.normed, "attn.", ""));
+  if (part.graph.state) {
+    for (const ValueId state : gla.states()) builder.output(state);
+  }
+  return finished_part(builder, part);
+}
+
+Graph gla_mlp_part(const GlaPart& part) {
+  const GlaConfig config = rank_config(part.whole, part.tp);
+  GraphBuilder builder("gla_mlp");
+  GlaBuilder gla(builder, config, part.graph);
+  const Stream stream = read_stream(gla, config, part.graph, "mlp_norm.weight");
+  builder.output(stream.x);
+  builder.output(gla.mlp(stream.normed, "mlp."));
+  return finished_part(builder, part);
+}
+
+Graph gla_embedding_part(const GlaPart& part) {
+  const GlaConfig config = rank_config(part.whole, part.tp);
+  GraphBuilder builder("gla_embedding");
+  GlaBuilder gla(builder, config, part.graph);
+  const ValueId ids = builder.input("input_ids", DType::i64, {part.graph.batch, part.graph.length});
+  const ValueId table = gla.parameter("embeddings.weight", {config.vocab_size, config.hidden_size});
+  builder.output(
+      gla.emit().call("aten::embedding.default", {{"weight", ValueArg{table}}, {"indices", ValueArg{ids}}}));
+  return finished_part(builder, part);
+}
+
+Graph gla_head_part(const GlaPart& part) {
+  const GlaConfig config = rank_config(part.whole, part.tp);
+  GraphBuilder builder("gla_head");
+  GlaBuilder gla(builder, config, part.graph);
+  Emitter& e = gla.emit();
+  const Stream stream = read_stream(gla, config, part.graph, "norm.weight");
+  const ValueId logits = gla.linear(stream.normed, "lm_head", config.vocab_size);
+  if (part.graph.loss) {
+    const int64_t rows = part.graph.batch * part.graph.length;
+    const ValueId labels = builder.input("labels", DType::i64, {part.graph.batch, part.graph.length});
+    const ValueId flat = e.view(e.cast(logits, DType::f32), {rows, config.vocab_size});
+    builder.output(e.composite("aten::cross_entropy_loss.default",
+                               {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(labels, {rows})}}},
+                               {DType::f32, {}}));
+  } else {
+    builder.output(logits);
+  }
+  return finished_part(builder, part);
+}
+
+Graph gla_joint_part(const Graph& part) {
+  JointOptions options;
+  for (const GraphInput& input : part.inputs) {
+    if (input.kind == InputKind::parameter) options.wrt.push_back(input.target);
+  }
+  for (const GraphInput& input : part.inputs) {
+    if (input.target == "x" || input.target == "state") options.wrt.push_back(input.target);
+  }
+  return joint_graph(part, options);
+}
+
+}  // namespace assay::models
