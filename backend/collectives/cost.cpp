@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace assay::backend {
 namespace {
 
@@ -99,22 +101,41 @@ CollectiveLedger collective_ledger(const Schedule& schedule, const Group& group)
   return out;
 }
 
-std::vector<StepLoad> step_loads(const Schedule& schedule, const Group& group) {
-  const Topology& topology = *group.topology;
+std::vector<StepLoad> step_loads(std::span<const Schedule> schedules, std::span<const Group> groups) {
+  const Topology& topology = *groups.front().topology;
+  struct Shared {
+    int64_t stream = 0;
+    std::vector<int64_t> links, hbm;
+  };
+  std::vector<Shared> steps;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::size_t k = 0;
+    each_step(schedules[g], groups[g], [&](const Traffic& step) {
+      if (k == steps.size()) {
+        steps.push_back(
+            {0, std::vector<int64_t>(step.links.size(), 0), std::vector<int64_t>(step.hbm_read.size(), 0)});
+      }
+      Shared& shared = steps[k++];
+      for (const int64_t bytes : step.streams) shared.stream = std::max(shared.stream, bytes);
+      add(shared.links, step.links);
+      add(shared.hbm, step.hbm_read);
+      add(shared.hbm, step.hbm_written);
+    });
+  }
   std::vector<StepLoad> out;
-  each_step(schedule, group, [&](const Traffic& step) {
-    StepLoad load;
+  for (const Shared& step : steps) {
+    StepLoad load{0, step.stream, *std::max_element(step.hbm.begin(), step.hbm.end())};
     for (int l = 0; l < topology.links(); ++l) {
       const auto bytes = static_cast<double>(step.links[static_cast<std::size_t>(l)]);
       load.link_ns = std::max(load.link_ns, bytes / topology.link_bytes_per_ns(l));
     }
-    for (const int64_t bytes : step.streams) load.stream_bytes = std::max(load.stream_bytes, bytes);
-    for (std::size_t c = 0; c < step.hbm_read.size(); ++c) {
-      load.hbm_bytes = std::max(load.hbm_bytes, step.hbm_read[c] + step.hbm_written[c]);
-    }
     out.push_back(load);
-  });
+  }
   return out;
+}
+
+std::vector<StepLoad> step_loads(const Schedule& schedule, const Group& group) {
+  return step_loads({&schedule, 1}, {&group, 1});
 }
 
 CollectiveTime collective_time(const std::vector<StepLoad>& steps, const Collective& collective,
@@ -146,6 +167,21 @@ CollectiveTime collective_time(const std::vector<StepLoad>& steps, const Collect
 CollectiveTime collective_time(const Schedule& schedule, const Group& group) {
   return collective_time(step_loads(schedule, group), schedule.collective, *group.topology,
                          neuron_link(group.topology->generation()));
+}
+
+CollectiveTime concurrent_time(const Collective& collective, std::span<const Group> groups) {
+  std::vector<Schedule> schedules;
+  for (const Group& group : groups) {
+    if (group.topology != groups.front().topology || group.size() != groups.front().size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "groups that run a collective together are of one topology and of one size");
+    }
+    schedules.push_back(make_schedule(collective, group, choose_algorithm(collective, group)));
+  }
+  if (groups.empty()) throw Error(ErrorCode::invalid_argument, "a collective of no group");
+  const Topology& topology = *groups.front().topology;
+  return collective_time(step_loads(schedules, groups), collective, topology,
+                         neuron_link(topology.generation()));
 }
 
 }  // namespace assay::backend

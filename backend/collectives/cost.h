@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/collectives/schedule.h"
@@ -38,11 +39,19 @@ struct StepLoad {
 };
 std::vector<StepLoad> step_loads(const Schedule& schedule, const Group& group);
 
+// Of groups that share no core and run collectives of the same kind at the same time, step by step: as ranks
+// of a grid do along one of its dimensions. They share links and chips. One schedule a group.
+std::vector<StepLoad> step_loads(std::span<const Schedule> schedules, std::span<const Group> groups);
+
 // A step takes step_us and the longest of: a link's bytes at its rate, the bytes from one rank to another at
 // stream_bytes_per_ns for each of a rank's cores, and a chip's reads and writes at hbm_efficiency of its HBM
 // bandwidth. Steps follow one another; a collective is its launch and its steps. One rank alone costs its
 // local copy.
 CollectiveTime collective_time(const Schedule& schedule, const Group& group);
+// The same collective in each of the groups at the same time, with the algorithm that its size chooses;
+// `collective` is one group's. Throws Error{invalid_argument} where groups are none, differ in size or are of
+// different topologies.
+CollectiveTime concurrent_time(const Collective& collective, std::span<const Group> groups);
 // The same of loads and with other constants, as calibration asks.
 CollectiveTime collective_time(const std::vector<StepLoad>& steps, const Collective& collective,
                                const Topology& topology, const NeuronLinkDescription& link);
