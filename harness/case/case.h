@@ -28,6 +28,11 @@ struct Checks {
   // distributed.
   int ranks = 0;
   std::vector<std::string> rank_mentions;
+  // Several steps: the mean of the first observed output over the last tenth of the steps is at most this
+  // share of what it was in the first step; 0: not asked for.
+  double descends = 0;
+  bool resumes = false;     // several steps: a new worker goes on from a checkpoint, bit for bit
+  bool unobserved = false;  // several steps: bits stay when a step returns nothing but what is carried
 };
 
 struct Case {

@@ -39,6 +39,9 @@ const std::vector<std::pair<std::string, std::string>>& all_reasons() {
       {"not_repeatable", "two executions with equal inputs gave different bits"},
       {"ranks_disagree", "ranks hold other bits of a result that is to be the same on all"},
       {"ledger", "the bytes that ranks sent or received are not what the collectives' formulas give"},
+      {"resume_differs", "a run of several steps gave other bits after it was resumed from a checkpoint"},
+      {"observation_differs", "a step gave other bits when it returned less"},
+      {"no_descent", "the loss of a training run did not fall as far as the case asks"},
       {"input_modified", "an input buffer was modified"},
       {"guard_overwritten", "memory outside of the output was written"},
       // Vacuous: nothing was measured.

@@ -14,6 +14,7 @@
 #include "harness/case/lift_draws.h"
 #include "harness/judge/expected.h"
 #include "harness/run/eligibility.h"
+#include "harness/run/steps_case.h"
 
 namespace assay {
 namespace {
@@ -207,9 +208,9 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
     return outcome;
   }
   const bool together = c.ranks && planned.mode != "eager";
-  if (c.steps != 1 || together) {
+  if (together || (c.ranks && c.steps != 1)) {
     set(record, Status::skip_eligibility, "not_implemented",
-        together ? "programs of ranks run in eager mode" : "cases of several steps are not run yet");
+        together ? "programs of ranks run in eager mode" : "programs of ranks run for one step");
     outcome.record = std::move(record);
     return outcome;
   }
@@ -234,6 +235,13 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   judge_request.keep_all_nodes = options_.all_nodes;
 
   JudgeTexts texts{graph_to_json(*c.graph), contract_json_};
+  if (c.steps != 1) {
+    std::optional<Graph> none;
+    const PlannedCase one{functional, planned.mode, planned.same_as};
+    RunRequest request = request_of(options_, one, judge_request.inputs, {}, texts.graph_json, none);
+    return run_steps_case({judge_request, texts, std::move(request), &c, worker_.spec().is_null},
+                          std::move(record), worker_, judge_);
+  }
   auto prepared = judge_.prepare(judge_request, texts);
   if (!prepared) return std::nullopt;
   std::optional<Graph> lifted;

@@ -7,11 +7,12 @@
 
 namespace assay {
 
-std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected) {
-  Exchange exchange = process_.exchange(request, limits_, "judge");
+std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected,
+                                      const ExchangeLimits& limits) {
+  Exchange exchange = process_.exchange(request, limits, "judge");
   if (exchange.outcome == Outcome::stopped) return std::nullopt;
   if (exchange.outcome != Outcome::replied) {
-    throw JudgeFailure{"judge_failed", "the judge " + describe_end(exchange, limits_)};
+    throw JudgeFailure{"judge_failed", "the judge " + describe_end(exchange, limits)};
   }
   try {
     if (exchange.type == "error") {
@@ -33,7 +34,7 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
 std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const JudgeTexts& texts) {
   try {
     if (!process_.running()) process_.start({find_program("assay-judge")});
-    auto reply = ask(encode_prepare(request, texts), "prepared");
+    auto reply = ask(encode_prepare(request, texts), "prepared", limits_);
     if (!reply) return std::nullopt;
     return decode_prepared(std::move(*reply), "judge");
   } catch (const Error& error) {
@@ -44,7 +45,20 @@ std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const 
 std::optional<Verdict> JudgeClient::judge(const RunResult& result) {
   if (!process_.running()) throw JudgeFailure{"judge_failed", "the judge is not running"};
   try {
-    const auto reply = ask(encode_judge(result), "verdict");
+    const auto reply = ask(encode_judge(result), "verdict", limits_);
+    if (!reply) return std::nullopt;
+    return decode_verdict(*reply, "judge");
+  } catch (const Error& error) {
+    throw JudgeFailure{"judge_failed", error.what()};
+  }
+}
+
+std::optional<Verdict> JudgeClient::judge_steps(const StepsRequest& request, const JudgeTexts& texts) {
+  try {
+    if (!process_.running()) process_.start({find_program("assay-judge")});
+    ExchangeLimits limits = limits_;
+    limits.run_s *= request.steps;
+    const auto reply = ask(encode_steps(request, texts), "verdict", limits);
     if (!reply) return std::nullopt;
     return decode_verdict(*reply, "judge");
   } catch (const Error& error) {

@@ -22,9 +22,11 @@ class JudgeClient {
   // Throw JudgeFailure; nullopt if request_stop() was called.
   std::optional<Prepared> prepare(const JudgeRequest& request, const JudgeTexts& texts);
   std::optional<Verdict> judge(const RunResult& result);
+  // Of a run of several steps, in place of prepare and judge. May take as long as a case for every step.
+  std::optional<Verdict> judge_steps(const StepsRequest& request, const JudgeTexts& texts);
 
  private:
-  std::optional<Frame> ask(const Frame& request, const char* expected);
+  std::optional<Frame> ask(const Frame& request, const char* expected, const ExchangeLimits& limits);
 
   ExchangeLimits limits_;
   ChildProcess process_;

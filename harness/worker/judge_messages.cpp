@@ -13,10 +13,10 @@ namespace {
 using Json = nlohmann::json;
 
 Json json_of(const Checks& checks) {
-  return {{"suite_drawn", checks.suite_drawn},    {"exact_probe", checks.exact_probe},
-          {"nan_policy", checks.nan_policy},      {"negative", checks.negative},
-          {"expect_error", checks.expect_error},  {"ranks", checks.ranks},
-          {"rank_mentions", checks.rank_mentions}};
+  return {{"suite_drawn", checks.suite_drawn},     {"exact_probe", checks.exact_probe},
+          {"nan_policy", checks.nan_policy},       {"negative", checks.negative},
+          {"expect_error", checks.expect_error},   {"ranks", checks.ranks},
+          {"rank_mentions", checks.rank_mentions}, {"descends", checks.descends}};
 }
 
 Checks checks_from(const Fields& fields) {
@@ -28,6 +28,7 @@ Checks checks_from(const Fields& fields) {
   checks.expect_error = fields.text("expect_error");
   checks.ranks = static_cast<int>(fields.integer("ranks"));
   checks.rank_mentions = fields.texts("rank_mentions");
+  checks.descends = fields.real("descends");
   return checks;
 }
 
@@ -122,6 +123,43 @@ Frame encode_judge(const RunResult& result) {
 
 RunResult decode_judge(Frame frame, const std::string& origin) {
   return decode_run_result(std::move(frame), origin);
+}
+
+Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts) {
+  Frame frame = encode_prepare(request.request, texts);
+  Json json = header_of(frame, "prepare");
+  json["type"] = "judge-steps";
+  json["steps"] = request.steps;
+  json["carry"] = request.carry;
+  json["observed"] = request.observed.size();
+  frame.tensors.insert(frame.tensors.end(), request.observed.begin(), request.observed.end());
+  return make_frame(std::move(json), std::move(frame.tensors));
+}
+
+StepsRequest decode_steps(Frame frame, const std::string& origin, LastContract& last) {
+  const Json json = header_of(frame, origin);
+  const Fields fields(json, origin + ": judge-steps");
+  StepsRequest request;
+  request.steps = static_cast<int>(fields.integer("steps"));
+  if (request.steps < 1) fields.fail("steps", "a count of steps");
+  for (const Json& entry : fields.array("carry")) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_unsigned() || !entry[1].is_string()) {
+      fields.fail("carry", "pairs of an output's number and an input's name");
+    }
+    request.carry.emplace_back(entry[0].get<int>(), entry[1].get<std::string>());
+  }
+  const auto observed = static_cast<std::size_t>(fields.integer("observed"));
+  if (observed > frame.tensors.size()) fields.fail("observed", "one tensor for each curve");
+  const auto first = frame.tensors.end() - static_cast<std::ptrdiff_t>(observed);
+  request.observed.assign(first, frame.tensors.end());
+  frame.tensors.erase(first, frame.tensors.end());
+  request.request = decode_prepare(std::move(frame), origin, last);
+  for (const auto& [output, name] : request.carry) {
+    if (static_cast<std::size_t>(output) >= request.request.graph->outputs.size()) {
+      fields.fail("carry", "outputs that the graph has");
+    }
+  }
+  return request;
 }
 
 Frame encode(const Verdict& verdict) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/judge/judge.h"
+#include "harness/judge/steps.h"
 #include "harness/worker/frame.h"
 
 namespace assay {
@@ -41,6 +42,9 @@ Prepared decode_prepared(Frame frame, const std::string& origin);
 
 Frame encode_judge(const RunResult& result);  // a "result" frame under the type "judge"
 RunResult decode_judge(Frame frame, const std::string& origin);
+// A run of several steps is judged in one message; the answer is a verdict.
+Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts);
+StepsRequest decode_steps(Frame frame, const std::string& origin, LastContract& last);
 Frame encode(const Verdict& verdict);
 Verdict decode_verdict(const Frame& frame, const std::string& origin);
 

@@ -38,6 +38,9 @@ class JudgeServer {
       const std::string type = type_of(request, kRequestOrigin);
       if (type == "prepare") return prepare(std::move(request));
       if (type == "judge") return judge(std::move(request));
+      if (type == "judge-steps") {
+        return encode(judge_steps(decode_steps(std::move(request), kRequestOrigin, contract_)));
+      }
       throw Error(ErrorCode::invalid_argument, "unknown request '" + type + "'");
     } catch (const Error& error) {
       return encode(WireError{wire_code(error.code()), "", error.what()});
