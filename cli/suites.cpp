@@ -10,6 +10,7 @@
 #include "suites/muon/muon_suite.h"
 #include "suites/ops/ops_suite.h"
 #include "suites/selftest/selftest_suite.h"
+#include "suites/training/training_suite.h"
 #include "suites/witness/witness_suite.h"
 
 namespace assay::cli {
@@ -24,6 +25,7 @@ const std::vector<std::unique_ptr<Suite>>& all_suites() {
     made.push_back(suites::make_witness_suite());
     std::vector<const Suite*> sources;
     for (const auto& suite : made) sources.push_back(suite.get());
+    made.push_back(suites::make_training_suite());  // no case of a single operator
     std::vector<suites::Defect> defects;
     for (const Mutant& mutant : all_mutants()) defects.push_back({mutant.name, mutant.applies});
     made.push_back(suites::make_selftest_suite(std::move(sources), std::move(defects)));

@@ -1,0 +1,153 @@
+#include "suites/training/training_suite.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "models/gla/gla.h"
+#include "models/optimisers/optimisers.h"
+#include "models/training/batches.h"
+#include "models/transformer/transformer.h"
+#include "suites/training/text.h"
+
+namespace assay::suites {
+namespace {
+
+// A training run: the model, how much it reads in a step, for how long.
+struct TrainingRun {
+  const char* size;  // "mini", "1m"
+  int64_t hidden, layers, heads, mlp;
+  int64_t batch, length;
+};
+constexpr TrainingRun kMini{"mini", 32, 2, 2, 48, 2, 24};
+// 1.08 and 1.06 million parameters.
+constexpr TrainingRun kMillion{"1m", 128, 4, 4, 512, 4, 64};
+
+models::GlaConfig gla_config(const TrainingRun& run) {
+  models::GlaConfig config;
+  config.hidden_size = run.hidden;
+  config.num_hidden_layers = run.layers;
+  config.num_heads = run.heads;
+  config.intermediate_size = run.mlp;
+  config.vocab_size = kSymbols;
+  return config;
+}
+
+models::TransformerConfig transformer_config(const TrainingRun& run) {
+  models::TransformerConfig config;
+  config.hidden_size = run.hidden;
+  config.num_hidden_layers = run.layers;
+  config.num_heads = run.heads;
+  config.intermediate_size = run.mlp;
+  config.vocab_size = kSymbols;
+  config.max_positions = run.length;
+  return config;
+}
+
+Graph gradient_graph_of(const std::string& model, const TrainingRun& run, DType dtype, int64_t batches) {
+  if (model == "transformer") {
+    models::TransformerGraph graph;
+    graph.batch = run.batch;
+    graph.length = run.length;
+    graph.dtype = dtype;
+    graph.batches = batches;
+    return transformer_gradient_graph(transformer_config(run), graph);
+  }
+  models::GlaGraph graph;
+  graph.batch = run.batch;
+  graph.length = run.length;
+  graph.dtype = dtype;
+  graph.batches = batches;
+  graph.form = model == "gla" ? models::GlaForm::fused : models::GlaForm::chunked;
+  return gla_gradient_graph(gla_config(run), graph);
+}
+
+// The same hyperparameters for every model and backend. Muon iterates in f32: in bf16 two right
+// implementations of its iterations differ by 1 %, and the band around the curve would hide more.
+models::TrainingOptions hyperparameters() {
+  models::TrainingOptions options;
+  options.muon.lr = 0.02;
+  options.muon.iterate_in.reset();
+  options.adamw.lr = 3e-3;
+  options.adamw.weight_decay = 0;
+  return options;
+}
+
+// Parameters as language models start: matrices of variance 1 / inputs, norms 1; optimisers at 0.
+TensorRecipe initial_recipe(const std::string& name, const Value& value) {
+  UniformDraw draw{0, 0};
+  const bool state = name.ends_with("_momentum") || name.ends_with("_first") || name.ends_with("_second");
+  if (name.starts_with("p_") && !state) {
+    if (name.find("norm") != std::string::npos) {
+      draw = {1, 0};
+    } else if (value.shape.size() == 2) {
+      draw = {0, std::sqrt(3 / static_cast<double>(value.shape[1]))};
+    }
+  }
+  return {value.dtype, value.shape, draw};
+}
+
+// What is asked of a run.
+struct Asked {
+  const char* name;
+  int steps = 6;
+  double descends = 0;
+  bool resumes = false, unobserved = false;
+};
+
+Case training_case(const std::string& model, const TrainingRun& run, DType dtype, const Asked& asked) {
+  models::TrainingStep step =
+      training_step(gradient_graph_of(model, run, dtype, asked.steps), hyperparameters());
+  advance_batch(step);
+  Case c;
+  c.id = "training/" + model + "/" + std::string(name_of(dtype)) + "/" + run.size + "/" + asked.name;
+  c.suite = "training";
+  c.subject = model;
+  c.steps = asked.steps;
+  if (asked.steps > 1) c.carry = std::move(step.carry);
+  c.checks.descends = asked.descends;
+  c.checks.resumes = asked.resumes;
+  c.checks.unobserved = asked.unobserved;
+  step.graph.id = c.id;
+  for (const GraphInput& input : step.graph.inputs) {
+    const Value& value = step.graph.values.at(static_cast<std::size_t>(input.value));
+    if (value.name == models::kBatches) {
+      c.inputs[value.name] = {value.dtype, value.shape, text_batches(asked.steps, run.batch, run.length)};
+    } else if (value.name == models::kBatchNumber) {
+      c.inputs[value.name] = {value.dtype, value.shape, Tensor::from_ints(DType::i64, {1}, {0})};
+    } else {
+      c.inputs[value.name] = initial_recipe(value.name, value);
+    }
+  }
+  c.graph = std::make_shared<const Graph>(std::move(step.graph));
+  return c;
+}
+
+class TrainingSuite : public Suite {
+ public:
+  std::string name() const override { return "training"; }
+  std::string description() const override {
+    return "language models train: one step, short runs, 200 steps of 1 million parameters";
+  }
+  void make_cases(uint64_t /*seed*/, const CaseSink& sink) const override {
+    for (const char* model : {"gla", "gla-parts", "transformer"}) {
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        sink(training_case(model, kMini, dtype, {"step", 1}));
+        sink(training_case(model, kMini, dtype, {"6-steps"}));
+        if (std::string_view(model) == "gla-parts") continue;
+        sink(training_case(model, kMini, dtype, {"resume", 6, 0, true, false}));
+        sink(training_case(model, kMini, dtype, {"log-every-step", 6, 0, false, true}));
+      }
+    }
+    for (const char* model : {"gla", "transformer"}) {
+      sink(training_case(model, kMini, DType::f32, {"60-steps", 60, 0.8}));
+      sink(training_case(model, kMillion, DType::f32, {"200-steps", 200, 0.6, true, true}));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Suite> make_training_suite() { return std::make_unique<TrainingSuite>(); }
+
+}  // namespace assay::suites
