@@ -23,6 +23,7 @@ install(DIRECTORY harness/worker/torch_backend DESTINATION ${CMAKE_INSTALL_DATAD
         FILES_MATCHING PATTERN "*.py")
 install(FILES backend/calibration/calibration.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/backend/calibration)
 install(FILES backend/collectives/measurements.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/backend/collectives)
+install(FILES cli/laplace/laplace_assumptions.json DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/cli/laplace)
 install(DIRECTORY sweeps/catalogue DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/sweeps)
 
 install(EXPORT AssayTargets NAMESPACE Assay:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Assay)

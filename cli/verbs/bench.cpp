@@ -8,6 +8,7 @@
 #include "cli/calibration.h"
 #include "cli/collectives.h"
 #include "cli/files.h"
+#include "cli/laplace/laplace.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
 #include "core/error.h"
@@ -26,7 +27,7 @@ struct BenchFlags {
   std::string against;
   int blocks = 15;
   int64_t cases = 20'000;
-  std::string measurements;
+  std::string measurements, assumptions;
   bool json = false;
 };
 
@@ -38,13 +39,13 @@ std::vector<Case> cases_of(const std::vector<std::string>& what) {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
-    } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness") {
+    } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness" ||
+               name == "laplace") {
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
-      throw Error(
-          ErrorCode::invalid_argument,
-          "bench " + name +
-              ": not in this version; there are: ops, models, compile, collectives, calibration, harness");
+      throw Error(ErrorCode::invalid_argument, "bench " + name +
+                                                   ": not in this version; there are: ops, models, compile, "
+                                                   "collectives, calibration, harness, laplace");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -99,6 +100,10 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
     if (options.run.ranks > 0) collectives.ranks = options.run.ranks;
     return bench_collectives(collectives);
   }
+  if (flags.what == std::vector<std::string>{"laplace"}) {
+    return bench_laplace(
+        {flags.assumptions, options.run.filter, flags.json, options.run.quiet, options.run.out});
+  }
   if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);
   if (flags.what == std::vector<std::string>{"harness"}) return bench_rate(options.run, flags.cases);
   options.against = flags.against;
@@ -127,7 +132,9 @@ void register_bench(VerbTable& table) {
       {"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
          auto run_flags = add_run_flags(command);
          auto flags = std::make_shared<BenchFlags>();
-         command.add_option("WHAT", flags->what, "ops, models, compile, collectives, calibration, harness")
+         command
+             .add_option("WHAT", flags->what,
+                         "ops, models, compile, collectives, calibration, harness, laplace")
              ->required();
          command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
          command.add_option("--blocks", flags->blocks, "measurements of each backend")
@@ -138,7 +145,10 @@ void register_bench(VerbTable& table) {
              ->capture_default_str();
          command.add_option("--measurements", flags->measurements,
                             "calibration, collectives: a CSV of measurements instead of the shipped one");
-         command.add_flag("--json", flags->json, "calibration, collectives, compile: print JSON");
+         command.add_option("--assumptions", flags->assumptions,
+                            "laplace: a JSON of candidates, layouts and assumptions instead of the shipped "
+                            "one; --filter chooses candidates");
+         command.add_flag("--json", flags->json, "calibration, collectives, compile, laplace: print JSON");
          return [run_flags, flags] { return bench(*run_flags, *flags); };
        }});
 }

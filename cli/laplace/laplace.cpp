@@ -1,0 +1,285 @@
+#include "cli/laplace/laplace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/files.h"
+#include "cli/verb.h"
+#include "core/contract/contract.h"
+#include "core/error.h"
+#include "harness/worker/locate.h"
+#include "models/differentiate/partition.h"
+#include "models/parallel/gla_parts.h"
+
+namespace assay::cli {
+namespace laplace {
+namespace {
+
+// Programs are linked as a whole up to so many tokens of one sequence.
+constexpr int64_t kWholeSequence = 2048;
+
+bool takes(const models::GlaConfig& config, int tp) {
+  return config.num_heads % tp == 0 && config.mlp_size() % tp == 0;
+}
+
+class Costing {
+ public:
+  Costing(const Assumptions& all, const std::function<void(const std::string&)>& progress)
+      : progress_(progress),
+        generation_(backend::instance(all.instance).generation),
+        clock_(backend::core(generation_), backend::chip(generation_).cores, true) {
+    out_.assumptions = all;
+  }
+
+  Report run() {
+    training();
+    decode();
+    chunks();
+    rank();
+    state();
+    ranges();
+    return std::move(out_);
+  }
+
+ private:
+  const Assumptions& all() const { return out_.assumptions; }
+
+  void training() {
+    for (const TrainingLayout& layout : all().training) {
+      Grid grid(all().instance, layout.lnc, layout.tp, layout.fsdp, layout.replicas);
+      for (const Candidate& candidate : all().candidates) {
+        progress_(fmt::format("training {} {}", candidate.id, layout.id));
+        for (const int64_t accumulation : all().accumulation) {
+          for (const Mode mode : {Mode::compile, Mode::eager}) {
+            for (const MuonExchange exchange : {MuonExchange::all_to_all, MuonExchange::gather_broadcast}) {
+              const TrainingCost cost =
+                  training_cost(clock_, grid, all(), candidate, layout, accumulation, mode, exchange);
+              out_.training.push_back(cost);
+              if (!cost.refused.empty()) break;
+            }
+            if (!out_.training.back().refused.empty()) break;
+          }
+          if (!out_.training.back().refused.empty()) break;
+        }
+        unroll(candidate, layout);
+      }
+    }
+  }
+
+  void unroll(const Candidate& candidate, const TrainingLayout& layout) {
+    if (!out_.training.back().refused.empty()) return;
+    const TrainingParts& parts =
+        clock_.training(candidate.config, {layout.sequences / layout.lnc, all().sequence_length, layout.tp});
+    UnrolledCount count{candidate.id, layout.id};
+    count.chunks = all().sequence_length / all().chunk_size;
+    count.layer = parts.attention_backward.instructions;
+    count.step = static_cast<uint64_t>(candidate.config.num_hidden_layers) *
+                 (parts.attention_backward.instructions + parts.mlp_backward.instructions);
+    count.limit = static_cast<uint64_t>(clock_.core().max_instructions.value);
+    out_.unrolled.push_back(count);
+    if (&layout != first_layout(candidate)) return;
+    for (const auto& [part, cost] : {std::pair<const char*, const PartCost&>{"embedding", parts.embedding},
+                                     {"attention", parts.attention},
+                                     {"MLP", parts.mlp},
+                                     {"head and loss", parts.head},
+                                     {"head, backward", parts.head_backward},
+                                     {"MLP, backward", parts.mlp_backward},
+                                     {"attention, backward", parts.attention_backward},
+                                     {"embedding, backward", parts.embedding_backward}}) {
+      out_.parts.push_back({candidate.id, layout.id, part, cost});
+    }
+  }
+
+  void decode() {
+    for (const DecodeLayout& layout : all().decode) {
+      for (const Candidate& candidate : all().candidates) {
+        progress_(fmt::format("decode {} {}", candidate.id, layout.id));
+        for (const Mode mode : {Mode::compile, Mode::eager}) {
+          out_.decode.push_back(decode_cost(clock_, all(), candidate, layout, mode));
+          if (!out_.decode.back().refused.empty()) break;
+        }
+      }
+    }
+  }
+
+  const TrainingLayout* first_layout(const Candidate& candidate) const {
+    for (const TrainingLayout& layout : all().training) {
+      if (takes(candidate.config, layout.tp)) return &layout;
+    }
+    return nullptr;
+  }
+
+  void chunks() {
+    for (const Candidate& candidate : all().candidates) {
+      const auto& wanted = all().chunk_candidates;
+      const TrainingLayout* layout = first_layout(candidate);
+      if (layout == nullptr || std::find(wanted.begin(), wanted.end(), candidate.id) == wanted.end())
+        continue;
+      Grid grid(all().instance, layout->lnc, layout->tp, layout->fsdp, layout->replicas);
+      const Work work{layout->sequences / layout->lnc, all().sequence_length, layout->tp};
+      std::vector<ChunkCost> costs;
+      double assumed = 0;
+      for (const int64_t chunk : all().chunk_sizes) {
+        progress_(fmt::format("chunk {} {}", candidate.id, chunk));
+        Candidate other = candidate;
+        other.config.chunk_size = chunk;
+        TrainingParts parts = clock_.training(candidate.config, work);
+        if (chunk != all().chunk_size) {
+          const std::array<PartCost, 2> attention = clock_.attention(other.config, work);
+          parts.attention = attention[0];
+          parts.attention_backward = attention[1];
+        }
+        const TrainingCost cost =
+            training_cost(clock_, grid, all(), other, *layout, all().accumulation.front(), Mode::compile,
+                          MuonExchange::all_to_all, parts);
+        costs.push_back({candidate.id, layout->id, cost.refused, chunk,
+                         parts.attention.seconds + parts.attention_backward.seconds, cost.tokens_per_s, 0});
+        if (chunk == all().chunk_size) assumed = cost.tokens_per_s;
+      }
+      for (ChunkCost& cost : costs) {
+        if (cost.tokens_per_s > 0 && assumed > 0) cost.gain = assumed / cost.tokens_per_s - 1;
+        out_.chunks.push_back(cost);
+      }
+    }
+  }
+
+  // From the graphs to the last instruction, none extrapolated.
+  void rank() {
+    const Candidate& candidate = all().candidates.front();
+    for (const TrainingLayout& layout : all().training) {
+      if (layout.lnc != 1 || !takes(candidate.config, layout.tp)) continue;
+      progress_(fmt::format("one rank in full {} {}", candidate.id, layout.id));
+      const auto start = std::chrono::steady_clock::now();
+      PartClock clock(clock_.core(), backend::chip(generation_).cores, false);
+      models::GlaPart part;
+      part.whole = candidate.config;
+      part.tp = layout.tp;
+      part.graph.batch = layout.sequences;
+      part.graph.length = all().sequence_length;
+      part.graph.dtype = DType::bf16;
+      RankTiming out{candidate.id, layout.id, layout.sequences * all().sequence_length};
+      const auto both = [&](const Graph& graph, int64_t repeats) {
+        const models::PartitionedGraph halves =
+            models::partition(models::gla_joint_part(graph), static_cast<int>(graph.outputs.size()));
+        out.simulated_s +=
+            clock.in_full_s(halves.forward, repeats) + clock.in_full_s(halves.backward, repeats);
+      };
+      both(models::gla_embedding_part(part), 1);
+      both(models::gla_attention_part(part), candidate.config.num_hidden_layers);
+      both(models::gla_mlp_part(part), candidate.config.num_hidden_layers);
+      part.graph.loss = true;
+      both(models::gla_head_part(part), 1);
+      out.instructions = clock.timed_instructions();
+      out.generate_and_time_s =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      out_.rank = out;
+      return;
+    }
+  }
+
+  void state() {
+    for (const Candidate& candidate : all().candidates) {
+      for (std::size_t k = 0; k < all().memory_gib.size(); ++k) {
+        out_.concurrency.push_back(
+            concurrency(candidate, all().memory_gib[k] << 30, all().weight_copies[k], all().context_lengths));
+      }
+    }
+    const Candidate& first = all().candidates.front();
+    progress_("growth with context length " + first.id);
+    out_.growth = growth(clock_, first, all().context_lengths, kWholeSequence);
+    out_.growth_candidate = first.id;
+  }
+
+  struct Figure {
+    double value;
+    std::string at;
+  };
+  void range(const std::string& what, double published, const std::vector<Figure>& figures) {
+    Range out;
+    out.what = what;
+    out.published = published;
+    for (const Figure& f : figures) {
+      if (out.figures == 0 || f.value < out.low) out.low = f.value, out.low_at = f.at;
+      if (out.figures == 0 || f.value > out.high) out.high = f.value, out.high_at = f.at;
+      ++out.figures;
+      out.below += f.value < published ? 1 : 0;
+    }
+    out_.ranges.push_back(out);
+  }
+
+  void ranges() {
+    const Published& published = all().published;
+    for (const Mode mode : {Mode::compile, Mode::eager}) {
+      std::vector<Figure> tokens, gains;
+      for (std::size_t k = 0; k < out_.training.size(); ++k) {
+        const TrainingCost& t = out_.training[k];
+        if (!t.refused.empty() || t.mode != mode || t.exchange != MuonExchange::all_to_all) continue;
+        const std::string at = fmt::format("{} {} x{}", t.candidate, t.layout, t.accumulation);
+        tokens.push_back({t.tokens_per_s, at});
+        gains.push_back({t.tokens_per_s / out_.training[k + 1].tokens_per_s - 1, at});
+      }
+      range(fmt::format("training tokens/s, {}", name_of(mode)), published.training_tokens_per_s, tokens);
+      range(fmt::format("gain from all-to-all in Muon, {}", name_of(mode)), published.muon_gain, gains);
+      std::vector<Figure> decoded;
+      for (const DecodeCost& d : out_.decode) {
+        if (d.refused.empty() && d.mode == mode)
+          decoded.push_back({d.tokens_per_s, d.candidate + " " + d.layout});
+      }
+      range(fmt::format("decode tokens/s, {}", name_of(mode)), published.decode_tokens_per_s, decoded);
+    }
+    std::vector<Figure> chunks, states;
+    for (const ChunkCost& c : out_.chunks) {
+      if (c.refused.empty() && c.chunk != all().chunk_size) {
+        chunks.push_back({c.gain, fmt::format("{} {} against {}", c.candidate, c.layout, c.chunk)});
+      }
+    }
+    range(fmt::format("gain from chunks of {}, compile", all().chunk_size), published.chunk_gain, chunks);
+    for (const Candidate& c : all().candidates) {
+      // To the digits that were published.
+      states.push_back({std::round(static_cast<double>(c.state_bytes()) / 1e5) / 10, c.id});
+    }
+    range("state of a sequence, MB", published.state_mb, states);
+  }
+
+  const std::function<void(const std::string&)>& progress_;
+  backend::Generation generation_;
+  PartClock clock_;
+  Report out_;
+};
+
+}  // namespace
+
+Report cost_all(const Assumptions& assumptions, const std::function<void(const std::string&)>& progress) {
+  return Costing(assumptions, progress).run();
+}
+
+}  // namespace laplace
+
+int bench_laplace(const LaplaceFlags& flags) {
+  const std::string path =
+      flags.file.empty() ? find_data("cli/laplace/laplace_assumptions.json") : flags.file;
+  laplace::Assumptions assumptions = laplace::read_assumptions(path);
+  if (!flags.filter.empty()) {
+    std::erase_if(assumptions.candidates,
+                  [&](const laplace::Candidate& c) { return !glob_match(flags.filter, c.id); });
+    if (assumptions.candidates.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "--filter " + flags.filter + ": no candidate of " + path + " has such an id");
+    }
+  }
+  const laplace::Report report = laplace::cost_all(assumptions, [&](const std::string& what) {
+    if (!flags.quiet) std::fprintf(stderr, "%s\n", what.c_str());
+  });
+  const std::string document = laplace::report_json(report), written = flags.out + "/laplace.json";
+  write_file(written, document);
+  std::printf("%s", flags.json ? document.c_str() : (laplace::report_text(report) + written + "\n").c_str());
+  const bool costed = std::any_of(report.training.begin(), report.training.end(),
+                                  [](const laplace::TrainingCost& c) { return c.refused.empty(); });
+  return costed ? kOk : kNothingPassed;
+}
+
+}  // namespace assay::cli
