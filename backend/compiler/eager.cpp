@@ -66,9 +66,10 @@ const Kernel& check_call(const OpCall& call) {
 }
 
 void write_call(const OpCall& call, const Kernel& kernel, ProgramBuilder& builder,
-                const CompileOptions& options) {
+                const CompileOptions& options, uint64_t turned) {
   builder.set_node(call.node_name().empty() ? call.op() : call.node_name());
   KernelContext context{call, builder, options, {}, {}};
+  context.turned = turned;
   for (std::size_t i = 0; i < call.inputs().size(); ++i) {
     const TensorMeta& meta = call.inputs()[i];
     context.inputs.push_back(

@@ -26,7 +26,7 @@ CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const
 const Kernel& check_call(const OpCall& call);
 // Lets the kernel of a checked call write into an empty builder: inputs, outputs, then its instructions.
 void write_call(const OpCall& call, const Kernel& kernel, ProgramBuilder& builder,
-                const CompileOptions& options);
+                const CompileOptions& options, uint64_t turned = 0);
 Native native_of(const Program& program);
 
 }  // namespace assay::backend

@@ -65,17 +65,17 @@ class Pieces {
  public:
   Pieces(const CoreDescription& core, const CompileOptions& options) : core_(core), options_(options) {}
 
-  const Program& of(const LegalNode& node, const std::string& name) {
+  const Program& of(const LegalNode& node, const std::string& name, uint64_t turned = 0) {
     if (is_random_op(node.call.op())) {  // a stream of its own
       CompileOptions options = options_;
       options.draw_key = fnv1a64(name);
       unique_.push_back(write(node, options));
       return unique_.back();
     }
-    std::string key = signature(node.call);
+    std::string key = signature(node.call) + (turned == 0 ? "" : " turned " + std::to_string(turned));
     const auto known = pieces_.find(key);
     if (known != pieces_.end()) return known->second;
-    return pieces_.emplace(std::move(key), write(node, options_)).first->second;
+    return pieces_.emplace(std::move(key), write(node, options_, turned)).first->second;
   }
   const Program& of(const RegionPlan& plan, const Aliases& aliases, const std::vector<LegalNode>& nodes) {
     std::string key = region_key(plan, aliases, nodes, signature);
@@ -109,9 +109,9 @@ class Pieces {
     return graph_key(graph, Generation::trn2, {}, "").whole();
   }
 
-  Program write(const LegalNode& node, const CompileOptions& options) const {
+  Program write(const LegalNode& node, const CompileOptions& options, uint64_t turned = 0) const {
     ProgramBuilder builder(core_);
-    write_call(node.call, *node.kernel, builder, options);
+    write_call(node.call, *node.kernel, builder, options, turned);
     return builder.program();
   }
 
@@ -127,7 +127,7 @@ class GraphCompiler {
                 int64_t hbm_bytes)
       : graph_(graph),
         hbm_bytes_(hbm_bytes),
-        aliases_(graph),
+        aliases_(graph, options.fuse && core.dma_transpose_efficiency > 0),
         core_(core),
         fuse_(options.fuse),
         pieces_(core, options),
@@ -244,7 +244,7 @@ class GraphCompiler {
 
   void add(int n, const LegalNode& legal) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
-    if (is_reinterpretation(graph_, node) && !legal.inputs.empty()) {
+    if (aliases_.no_copy[static_cast<std::size_t>(n)]) {
       ++out_.statistics.reinterpretations;
     } else {
       std::vector<int32_t> inputs, outputs;
@@ -268,7 +268,7 @@ class GraphCompiler {
   void append(const LegalNode& legal, const Node& node, const std::vector<int32_t>& inputs,
               const std::vector<int32_t>& outputs) {
     try {
-      link(pieces_.of(legal, node.name), {&node}, inputs, outputs);
+      link(pieces_.of(legal, node.name, aliases_.turned_inputs(legal.inputs)), {&node}, inputs, outputs);
     } catch (const Unsupported& error) {
       faults_.push_back({class_of(error.reason()), node.name, node.op, node.source.location, error.what()});
     } catch (const ProgramError& error) {

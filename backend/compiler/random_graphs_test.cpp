@@ -82,8 +82,9 @@ Graph random_graph(uint64_t seed) {
         break;
       case 9:
       case 10:
-        v = b.call("aten::addmm.default",
-                   {{"self", ValueArg{row}}, {"mat1", ValueArg{any()}}, {"mat2", ValueArg{square}}});
+        v = b.call("aten::addmm.default", {{"self", ValueArg{row}},
+                                           {"mat1", ValueArg{any()}},
+                                           {"mat2", ValueArg{dice.below(2) == 0 ? square : turn(square)}}});
         break;
       case 11:
         v = b.node("aten::native_layer_norm.default", {{"input", ValueArg{any()}},

@@ -152,7 +152,7 @@ class Planner {
 
   std::vector<RegionPlan> run() {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (!is_reinterpretation(graph_, graph_.nodes[n])) visit(static_cast<int>(n));
+      if (!aliases_.no_copy[n]) visit(static_cast<int>(n));
     }
     std::vector<RegionPlan> out;
     std::vector<bool> returned(graph_.values.size(), false);
@@ -234,6 +234,7 @@ class Planner {
       const auto member = region.columns.find(base(node.inputs[k]));
       if (member == region.columns.end()) continue;
       const TensorMeta& meta = node.call.inputs()[k];
+      if (aliases_.turned[static_cast<std::size_t>(node.inputs[k])]) return false;
       if (meta.shape.empty() || meta.shape.back() != member->second || !is_float(meta.dtype) ||
           element_count(meta.shape) != form.rows * member->second)
         return false;
@@ -318,7 +319,8 @@ class RegionWriter {
     name_tensors();
     for (std::size_t k = 0; k < plan_.nodes.size(); ++k) {
       const LegalNode& node = legal(k);
-      KernelContext context{node.call, builder_, options_, {}, {}, &region_};
+      KernelContext context{
+          node.call, builder_, options_, {}, {}, &region_, aliases_.turned_inputs(node.inputs)};
       for (const ValueId id : node.inputs) context.inputs.push_back(number(id));
       for (const ValueId id : node.outputs) context.outputs.push_back(number(id));
       contexts_.push_back(std::move(context));
@@ -425,7 +427,8 @@ std::string region_key(const RegionPlan& plan, const Aliases& aliases, const std
   for (const int n : plan.nodes) {
     const LegalNode& node = nodes[static_cast<std::size_t>(n)];
     out += "\n" + text(node.call);
-    for (const ValueId id : node.inputs) out += " " + number(id);
+    for (const ValueId id : node.inputs)
+      out += (aliases.turned[static_cast<std::size_t>(id)] ? " t" : " ") + number(id);
     out += " ->";
     for (const ValueId id : node.outputs) out += " " + number(id);
   }

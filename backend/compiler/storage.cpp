@@ -5,6 +5,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/opset/call.h"
 
 namespace assay::backend {
 
@@ -28,17 +31,104 @@ bool is_reinterpretation(const Graph& graph, const Node& node) {
              graph.values[static_cast<std::size_t>(node.outputs[0])].shape;
 }
 
-Aliases::Aliases(const Graph& graph) : base(graph.values.size()), last_use(graph.values.size(), -1) {
+namespace {
+
+// The argument of a node that swaps the last two dimensions and does nothing else; -1 if it is none.
+ValueId turned_argument(const Graph& graph, const Node& node) {
+  const bool swaps = node.op == "aten::transpose.int", permutes = node.op == "aten::permute.default";
+  if (!swaps && !permutes && node.op != "aten::t.default") return -1;
+  const std::vector<ValueId> read = inputs_of(node);
+  if (read.size() != 1 || node.outputs.size() != 1 || node.outputs[0] < 0) return -1;
+  const Value& value = graph.values[static_cast<std::size_t>(read[0])];
+  const auto rank = static_cast<int64_t>(value.shape.size());
+  const bool width = size_of(value.dtype) == 2 || size_of(value.dtype) == 4;  // what DMA can transpose
+  const bool sized =
+      std::all_of(value.shape.begin(), value.shape.end(), [](int64_t size) { return size >= 0; });
+  if (rank < 2 || !sized || !is_float(value.dtype) || !width) return -1;
+  const auto wrapped = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
+  if (!swaps && !permutes) return rank == 2 ? read[0] : -1;
+  const OpCall call(graph, node);
+  if (swaps) {
+    const auto [a, b] = std::minmax({wrapped(call.integer("dim0")), wrapped(call.integer("dim1"))});
+    return a == rank - 2 && b == rank - 1 ? read[0] : -1;
+  }
+  const std::vector<int64_t> dims = call.integers("dims");
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t wanted = d < rank - 2 ? d : 2 * rank - 3 - d;
+    if (wrapped(dims[static_cast<std::size_t>(d)]) != wanted) return -1;
+  }
+  return read[0];
+}
+
+// Who reads each value, and whether all of them are products, views that leave the last two dimensions as
+// they are seen through.
+class Readers {
+ public:
+  explicit Readers(const Graph& graph) : graph_(graph), readers_(graph.values.size()) {
+    for (const Node& node : graph.nodes) {
+      for (const ValueId id : inputs_of(node)) readers_[static_cast<std::size_t>(id)].push_back(&node);
+    }
+    for (const GraphOutput& output : graph.outputs) {
+      if (output.value >= 0) readers_[static_cast<std::size_t>(output.value)].push_back(nullptr);
+    }
+  }
+  bool are_products(ValueId id) const {
+    const std::vector<const Node*>& readers = readers_[static_cast<std::size_t>(id)];
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](const Node* node) {
+      if (node == nullptr) return false;
+      if (is_reinterpretation(graph_, *node)) {
+        return node->outputs.size() == 1 && node->outputs[0] >= 0 && keeps_matrices(id, node->outputs[0]) &&
+               are_products(node->outputs[0]);
+      }
+      return is_factor(*node, id);
+    });
+  }
+
+ private:
+  bool keeps_matrices(ValueId from, ValueId to) const {
+    const Shape &a = graph_.values[static_cast<std::size_t>(from)].shape,
+                &b = graph_.values[static_cast<std::size_t>(to)].shape;
+    return a.size() >= 2 && b.size() >= 2 && std::equal(a.end() - 2, a.end(), b.end() - 2);
+  }
+  static bool is_factor(const Node& node, ValueId id) {
+    static const std::set<std::string_view> products{"aten::mm.default", "aten::bmm.default",
+                                                     "aten::addmm.default", "aten::baddbmm.default"};
+    if (!products.contains(node.op)) return false;
+    // Not what is added.
+    const bool adds = node.op == "aten::addmm.default" || node.op == "aten::baddbmm.default";
+    const std::vector<ValueId> read = inputs_of(node);
+    return !(adds && !read.empty() && read.front() == id);
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<const Node*>> readers_;  // null: returned
+};
+
+}  // namespace
+
+Aliases::Aliases(const Graph& graph, bool turn_for_products)
+    : base(graph.values.size()),
+      turned(graph.values.size(), false),
+      no_copy(graph.nodes.size(), false),
+      last_use(graph.values.size(), -1) {
   std::iota(base.begin(), base.end(), 0);
+  const Readers readers(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const std::vector<ValueId> read = inputs_of(node);
     for (const ValueId id : read) {
       last_use[static_cast<std::size_t>(base[static_cast<std::size_t>(id)])] = static_cast<int>(n);
     }
-    if (!is_reinterpretation(graph, node) || read.empty()) continue;
+    if (read.empty()) continue;
+    const auto from = static_cast<std::size_t>(read.front());
+    const bool turns = turn_for_products && !turned[from] && turned_argument(graph, node) >= 0 &&
+                       readers.are_products(node.outputs[0]);
+    no_copy[n] = turns || is_reinterpretation(graph, node);
+    if (!no_copy[n]) continue;
     for (const ValueId id : node.outputs) {
-      if (id >= 0) base[static_cast<std::size_t>(id)] = base[static_cast<std::size_t>(read.front())];
+      if (id < 0) continue;
+      base[static_cast<std::size_t>(id)] = base[from];
+      turned[static_cast<std::size_t>(id)] = turns || turned[from];
     }
   }
 }

@@ -1,6 +1,7 @@
 // Where values live in HBM: which share bytes, how long each is needed, and reuse of what is free again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,9 +18,21 @@ bool is_reinterpretation(const Graph& graph, const Node& node);
 
 // Values that share bytes, by their representative (a graph input, or the value that an instruction writes).
 struct Aliases {
-  explicit Aliases(const Graph& graph);
+  // `turn_for_products`: a transposition that only products read is no copy either: their DMA turns what it
+  // loads.
+  explicit Aliases(const Graph& graph, bool turn_for_products = false);
   std::vector<ValueId> base;  // by value
+  std::vector<bool> turned;   // by value: the last two dimensions are swapped where the bytes are
+  std::vector<bool> no_copy;  // by node: shares bytes, needs no instruction
   std::vector<int> last_use;  // by base: last node that reads any of its aliases; -1 if none does
+
+  // KernelContext::turned of a node that reads these values.
+  uint64_t turned_inputs(const std::vector<ValueId>& inputs) const {
+    uint64_t bits = 0;
+    for (std::size_t k = 0; k < std::min<std::size_t>(inputs.size(), 64); ++k)
+      bits |= uint64_t{turned[static_cast<std::size_t>(inputs[k])]} << k;
+    return bits;
+  }
 };
 
 // Scratch tensors of a Program, handed out and taken back in the order of its instructions. A request takes

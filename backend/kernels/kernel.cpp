@@ -6,7 +6,13 @@ namespace assay::backend {
 
 View KernelContext::input(int i) const {
   const TensorMeta& meta = call.input(i);
-  return contiguous_view(inputs.at(static_cast<std::size_t>(i)), meta.dtype, meta.shape);
+  View view = contiguous_view(inputs.at(static_cast<std::size_t>(i)), meta.dtype, meta.shape);
+  if (turned >> i & 1) {
+    const std::size_t last = view.strides.size() - 1;
+    view.strides[last] = view.shape[last - 1];
+    view.strides[last - 1] = 1;
+  }
+  return view;
 }
 
 View KernelContext::output(int i) const {

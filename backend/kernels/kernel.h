@@ -2,6 +2,7 @@
 // does. Kernels of one family share a file in families/; its register_NAME adds them to the table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
@@ -39,6 +40,8 @@ struct KernelContext {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   Region* region = nullptr;  // only part of the call (region.h); null: all of it
+  // Bit i: the last two dimensions of input i are swapped in HBM. Products alone are given such inputs.
+  uint64_t turned = 0;
 
   View input(int i) const;
   View input(std::string_view argument) const { return input(call.tensor(argument)); }
