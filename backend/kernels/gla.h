@@ -57,7 +57,7 @@ enum class GlaRowsOn { keys, queries };
 class GlaTiles {
  public:
   static constexpr int64_t kGroup = 32;     // rows of a product that pairs share
-  static constexpr int64_t kMaxChunks = 8;  // of a segment: products of all of them fill two PSUM banks
+  static constexpr int64_t kMaxChunks = 2;  // of a segment
 
   static constexpr int64_t kWidth = 512;  // values of one product: a PSUM bank
 

@@ -93,7 +93,7 @@ TEST(GlaKernel, OtherGenerations) {
   check_gla({70, 8, 8, 32, 1, DType::bf16}, {Generation::trn1, Generation::trn3});
 }
 
-// Statically unrolled: each segment of eight chunks adds the same instructions.
+// Statically unrolled: each segment of chunks adds the same instructions.
 TEST(GlaKernel, InstructionsGrowByChunks) {
   for (const bool backward : {false, true}) {
     const auto instructions = [&](int64_t chunks) {

@@ -4,9 +4,7 @@
 namespace assay::backend {
 
 void register_composite(KernelTable& table) {
-  for (const char* name : {"assay::gla_recurrent_step.default", "assay::muon_orthogonalize.default"}) {
-    table.add(name, run_decomposition);
-  }
+  table.add("assay::gla_recurrent_step.default", run_decomposition);
 }
 
 }  // namespace assay::backend
