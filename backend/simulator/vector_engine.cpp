@@ -26,24 +26,157 @@ class Scalars {
   float immediate_;
 };
 
+// Results of one row: written in place where the destination is packed fp32 that no operand overlaps but
+// element by element; else through a buffer. `apart`: an operand that is read after results are written.
+class Results {
+ public:
+  Results(const Execution& e, std::initializer_list<std::size_t> sources, std::size_t apart = 0)
+      : e_(e), row_(e.machine.make_row(e.op(0))) {
+    in_place_ = row_.dtype() == DType::f32 && row_.contiguous() &&
+                std::all_of(sources.begin(), sources.end(),
+                            [&](std::size_t k) { return !overlaps(e.op(0), e.op(k), k != apart); });
+  }
+  float* at(int p, float* buffer) const {
+    if (!in_place_) return buffer;
+    return reinterpret_cast<float*>(e_.machine.row(e_.op(0), p) + e_.op(0).offset);
+  }
+  void store(int p, const float* values) const {
+    if (!in_place_) e_.store(row_, 0, p, values);
+  }
+
+  // Whether writing elements of `dst` in order may change elements of `src` that are still to be read.
+  static bool overlaps(const AccessPattern& dst, const AccessPattern& src, bool same_is_legal) {
+    if (!src.defined() || src.space != dst.space) return false;
+    const bool partitions = src.partition_start < dst.partition_start + dst.partitions &&
+                            dst.partition_start < src.partition_start + src.partitions;
+    if (!partitions || (same_is_legal && src == dst)) return false;
+    const AccessPattern::Extent d = dst.extent(), s = src.extent();
+    return d.begin < s.end && s.begin < d.end;
+  }
+
+ private:
+  const Execution& e_;
+  Row row_;
+  bool in_place_ = false;
+};
+
+// A source of `strided` below: where it lies, or packed.
+struct StridedSource {
+  const AccessPattern* pattern;
+  Row row;
+  bool packed;
+};
+
+// dst = a op b element by element over dimensions that all three share, without buffers between; fp32
+// destinations. False if the patterns or the operator ask for the general way.
+bool strided(const Execution& e) {
+  Machine& m = e.machine;
+  const AluOp op = e.instruction.op0;
+  const AccessPattern& d = e.op(0);
+  if (op != AluOp::add && op != AluOp::subtract && op != AluOp::multiply) return false;
+  if (d.dtype != DType::f32 || d.offset % 4 != 0) return false;
+  std::array<StridedSource, 2> sources;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const AccessPattern& s = e.op(k + 1);
+    if (s.rank != d.rank || s.sizes != d.sizes) return false;
+    const bool direct = s.dtype == DType::f32 && s.offset % 4 == 0 && !Results::overlaps(d, s, true);
+    sources[k] = {&s, m.make_row(s), !direct};
+  }
+  // Dimensions from the innermost outwards, merged where all three go on in equal steps.
+  std::array<int64_t, kMaxRank> sizes{};
+  std::array<std::array<int64_t, 3>, kMaxRank> strides{};
+  std::size_t rank = 0;
+  int64_t below = 1;  // elements of the inner dimensions: the stride of what is packed
+  for (std::size_t k = d.rank; k-- > 0; below *= d.sizes[k]) {
+    if (d.sizes[k] == 1) continue;
+    const auto stride_of = [&](const StridedSource& s) { return s.packed ? below : s.pattern->strides[k]; };
+    const std::array<int64_t, 3> here{d.strides[k], stride_of(sources[0]), stride_of(sources[1])};
+    bool merges = rank > 0;
+    for (std::size_t i = 0; i < 3 && merges; ++i) merges = here[i] == strides[rank - 1][i] * sizes[rank - 1];
+    if (merges) {
+      sizes[rank - 1] *= d.sizes[k];
+    } else {
+      sizes[rank] = d.sizes[k];
+      strides[rank++] = here;
+    }
+  }
+  if (rank == 0) {
+    sizes[0] = rank = 1;
+    strides[0] = {1, 1, 1};
+  }
+  const int64_t count = d.free_elements();
+  const auto run = [&](auto f) {
+    m.for_rows(d.partitions, count * d.partitions, [&](int p, Scratch& scratch) {
+      std::array<const float*, 2> x{};
+      for (std::size_t k = 0; k < 2; ++k) {
+        const std::byte* base = m.row(*sources[k].pattern, p);
+        if (sources[k].packed) {
+          float* buffer = scratch.floats(k, count);
+          sources[k].row.load(base, buffer);
+          x[k] = buffer;
+        } else {
+          x[k] = reinterpret_cast<const float*>(base + sources[k].pattern->offset);
+        }
+      }
+      float* z = reinterpret_cast<float*>(m.row(d, p) + d.offset);
+      std::array<int64_t, kMaxRank> index{};
+      const int64_t n = sizes[0], dz = strides[0][0], dx = strides[0][1], dy = strides[0][2];
+      int64_t at_z = 0, at_x = 0, at_y = 0;
+      for (;;) {
+        const float *a = x[0] + at_x, *b = x[1] + at_y;
+        float* out = z + at_z;
+        if (dz == 1 && dx == 1 && dy == 1) {
+          for (int64_t j = 0; j < n; ++j) out[j] = f(a[j], b[j]);
+        } else if (dz == 1 && dx == 1 && dy == 0) {
+          const float constant = *b;
+          for (int64_t j = 0; j < n; ++j) out[j] = f(a[j], constant);
+        } else {
+          for (int64_t j = 0; j < n; ++j) out[j * dz] = f(a[j * dx], b[j * dy]);
+        }
+        std::size_t k = 1;
+        for (; k < rank; ++k) {
+          at_z += strides[k][0];
+          at_x += strides[k][1];
+          at_y += strides[k][2];
+          if (++index[k] < sizes[k]) break;
+          at_z -= strides[k][0] * sizes[k];
+          at_x -= strides[k][1] * sizes[k];
+          at_y -= strides[k][2] * sizes[k];
+          index[k] = 0;
+        }
+        if (k >= rank) return;
+      }
+    });
+  };
+  if (op == AluOp::add) {
+    run([](float x, float y) { return x + y; });
+  } else if (op == AluOp::subtract) {
+    run([](float x, float y) { return x - y; });
+  } else {
+    run([](float x, float y) { return x * y; });
+  }
+  return true;
+}
+
 void activation(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Results results(e, {1});
+  const Row src = m.make_row(e.op(1));
   const Scalars bias(e, 2, 0.0f), scale(e, 3, i.immediate[0]);
   const bool reduce = e.op(4).defined();
   const Row sum_row = m.make_row(e.op(4));
   const int64_t n = src.count();
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
-    float* y = s.floats(1, n);
+    float* y = results.at(p, s.floats(1, n));
     const float a = scale.at(p), b = bias.at(p);
     for (int64_t j = 0; j < n; ++j) {
       const float scaled = x[j] * a;
       y[j] = scaled + b;
     }
     backend::activation(i.function, y, i.immediate[2], m.options.quirks.activation_range, y, n);
-    e.store(dst, 0, p, y);
+    results.store(p, y);
     if (!reduce) return;
     float sum = y[0];
     for (int64_t j = 1; j < n; ++j) sum += y[j];
@@ -75,9 +208,11 @@ void clear_high_bits(AluOp op, DType dtype, int64_t* x, int64_t n) {
 void tensor_tensor(const Execution& e) {
   Machine& m = e.machine;
   const AluOp op = e.instruction.op0;
-  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
-  const int64_t n = dst.count();
   const bool integers = exact(e, op, {1, 2});
+  if (!integers && strided(e)) return;
+  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
+  const Results results(e, {1, 2});
+  const int64_t n = dst.count();
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions * (op == AluOp::pow ? 8 : 1), [&](int p, Scratch& s) {
     if (integers) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, n);
@@ -90,9 +225,9 @@ void tensor_tensor(const Execution& e) {
     }
     const float* x = a.view(m.row(e.op(1), p), s.floats(0, n));
     const float* y = b.view(m.row(e.op(2), p), s.floats(1, n));
-    float* z = s.floats(2, n);
+    float* z = results.at(p, s.floats(2, n));
     alu(op, x, y, z, n);
-    e.store(dst, 0, p, z);
+    results.store(p, z);
   });
 }
 
@@ -120,34 +255,38 @@ void tensor_scalar(const Execution& e) {
     return;
   }
   const Scalars first(e, 2, i.immediate[0]), second(e, 3, i.immediate[1]);
+  const Results results(e, {1});
   const bool slow = i.op0 == AluOp::pow || i.op1 == AluOp::pow;
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions * (slow ? 8 : 1), [&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
-    float *y = s.floats(1, n), *z = s.floats(2, n);
-    std::fill_n(y, n, first.at(p));
+    // Both scalars before results are written: they may lie in the destination.
+    const float operand0 = first.at(p), operand1 = second.at(p);
+    float *y = s.floats(1, n), *z = results.at(p, s.floats(2, n));
+    std::fill_n(y, n, operand0);
     i.reverse0 ? alu(i.op0, y, x, z, n) : alu(i.op0, x, y, z, n);
     if (i.op1 != AluOp::none) {
-      std::fill_n(y, n, second.at(p));
+      std::fill_n(y, n, operand1);
       i.reverse1 ? alu(i.op1, y, z, z, n) : alu(i.op1, z, y, z, n);
     }
-    e.store(dst, 0, p, z);
+    results.store(p, z);
   });
 }
 
 void scalar_tensor_tensor(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), tensor = m.make_row(e.op(3));
+  const Results results(e, {1, 3}, 3);
+  const Row src = m.make_row(e.op(1)), tensor = m.make_row(e.op(3));
   const Scalars scalar(e, 2, i.immediate[0]);
-  const int64_t n = dst.count();
+  const int64_t n = src.count();
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
-    float *y = s.floats(1, n), *z = s.floats(2, n);
+    float *y = s.floats(1, n), *z = results.at(p, s.floats(2, n));
     std::fill_n(y, n, scalar.at(p));
     i.reverse0 ? alu(i.op0, y, x, z, n) : alu(i.op0, x, y, z, n);
     const float* t = tensor.view(m.row(e.op(3), p), s.floats(3, n));
     i.reverse1 ? alu(i.op1, t, z, z, n) : alu(i.op1, z, t, z, n);
-    e.store(dst, 0, p, z);
+    results.store(p, z);
   });
 }
 
@@ -204,15 +343,16 @@ void memset(const Execution& e) {
   const Row dst = m.make_row(e.op(0));
   const int64_t n = dst.count();
   const bool integer = e.instruction.integer_count == 1;
+  const Results results(e, {});
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
     if (integer) {
       int64_t* x = s.ints(0, n);
       std::fill_n(x, n, e.integers()[0]);
       dst.store(m.row(e.op(0), p), x);
     } else {
-      float* x = s.floats(0, n);
+      float* x = results.at(p, s.floats(0, n));
       std::fill_n(x, n, e.instruction.immediate[0]);
-      e.store(dst, 0, p, x);
+      results.store(p, x);
     }
   });
 }
@@ -223,8 +363,13 @@ void tensor_copy(const Execution& e) {
   const int64_t n = dst.count(), element = static_cast<int64_t>(size_of(e.op(0).dtype));
   const bool raw = e.op(0).dtype == e.op(1).dtype;
   const bool integers = e.instruction.engine == Engine::gpsimd && is_integral(e.op(1).dtype);
+  const bool apart = raw && !Results::overlaps(e.op(0), e.op(1), false);
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
-    if (raw) {
+    if (apart && dst.contiguous()) {
+      src.load_raw(m.row(e.op(1), p), m.row(e.op(0), p) + e.op(0).offset);
+    } else if (apart && src.contiguous()) {
+      dst.store_raw(m.row(e.op(0), p), m.row(e.op(1), p) + e.op(1).offset);
+    } else if (raw) {
       std::byte* x = s.bytes(0, n * element);
       src.load_raw(m.row(e.op(1), p), x);
       dst.store_raw(m.row(e.op(0), p), x);
