@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/graph/builder.h"
+#include "core/opset/classify.h"
 
 namespace assay::models {
 namespace {
@@ -57,7 +58,15 @@ class Copier {
     for (std::size_t k = 0; k < made.size(); ++k) ids_[node.outputs[k]] = made[k];
   }
   void output(ValueId id) { builder_.output(ids_.at(id)); }
+  void output(const GraphOutput& output) {
+    builder_.output(ids_.at(output.value), output.kind, output.target);
+  }
   Graph build() { return builder_.build(); }
+
+  ValueId& copy_of(ValueId id) { return ids_[id]; }
+  ValueId call(const char* op, std::vector<NamedArgument> arguments) {
+    return builder_.call(op, std::move(arguments));
+  }
 
  private:
   const Graph& from_;
@@ -65,7 +74,92 @@ class Copier {
   std::map<ValueId, ValueId> ids_;
 };
 
+// The matrix of which `id` is the transpose, -1 if it is none.
+ValueId transposed_of(const Graph& graph, ValueId id) {
+  const int32_t producer = graph.values[at(id)].producer;
+  if (producer < 0 || graph.nodes[static_cast<std::size_t>(producer)].op != "aten::permute.default")
+    return -1;
+  const Node& node = graph.nodes[static_cast<std::size_t>(producer)];
+  const auto* dims = std::get_if<IntListArg>(&node.find("dims")->value);
+  const auto* self = std::get_if<ValueArg>(&node.find("self")->value);
+  if (dims == nullptr || self == nullptr || dims->ints != std::vector<int64_t>{1, 0}) return -1;
+  return self->id;
+}
+
+// Elementwise arithmetic reads what was expanded to the shape of its other operand as it was before.
+Node without_expansion(const Graph& graph, const Node& node) {
+  Node out = node;
+  for (const char* op : {"aten::mul.Tensor", "aten::add.Tensor", "aten::sub.Tensor", "aten::div.Tensor"}) {
+    if (node.op != op) continue;
+    const Shape& shape = graph.values[at(node.outputs[0])].shape;
+    for (std::size_t k = 0; k < 2; ++k) {
+      auto* one = std::get_if<ValueArg>(&out.arguments[k].value);
+      const auto* other = std::get_if<ValueArg>(&out.arguments[1 - k].value);
+      if (one == nullptr || other == nullptr || graph.values[at(other->id)].shape != shape) continue;
+      const int32_t producer = graph.values[at(one->id)].producer;
+      if (producer < 0) continue;
+      const Node& expand = graph.nodes[static_cast<std::size_t>(producer)];
+      if (expand.op == "aten::expand.default") one->id = std::get<ValueArg>(expand.find("self")->value).id;
+    }
+    break;
+  }
+  return out;
+}
+
 }  // namespace
+
+Graph simplified(const Graph& graph) {
+  std::vector<int> readers(graph.values.size(), 0);
+  std::vector<ValueId> turned(graph.values.size(), -1);  // its transpose, if that is all that is read of it
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : inputs_of(node)) ++readers[at(id)];
+  }
+  for (const GraphOutput& output : graph.outputs) {
+    if (output.value >= 0) ++readers[at(output.value)];
+  }
+  for (std::size_t id = 0; id < graph.values.size(); ++id) {
+    const ValueId of =
+        graph.values[id].kind == ValueKind::tensor ? transposed_of(graph, static_cast<ValueId>(id)) : -1;
+    if (of >= 0 && readers[at(of)] == 1) turned[at(of)] = static_cast<ValueId>(id);
+  }
+  Copier copy(graph, "");
+  const auto transpose = [&](ValueId id) {
+    const ValueId of = transposed_of(graph, id);
+    if (of >= 0) return copy.copy_of(of);
+    return copy.call("aten::permute.default",
+                     {{"self", ValueArg{copy.copy_of(id)}}, {"dims", IntListArg{{1, 0}, {}}}});
+  };
+  for (const GraphInput& input : graph.inputs) {
+    if (input.value >= 0) copy.input(input);
+  }
+  for (const Node& node : graph.nodes) {
+    const ValueId out = node.outputs.empty() ? -1 : node.outputs[0];
+    if (node.op == "aten::mm.default" && turned[at(out)] >= 0) {
+      const ValueId a = std::get<ValueArg>(node.find("self")->value).id;
+      const ValueId b = std::get<ValueArg>(node.find("mat2")->value).id;
+      const ValueId left = transpose(b), right = transpose(a);
+      copy.copy_of(turned[at(out)]) =
+          copy.call("aten::mm.default", {{"self", ValueArg{left}}, {"mat2", ValueArg{right}}});
+      continue;
+    }
+    if (node.op == "aten::permute.default" && out >= 0) {
+      const ValueId of = transposed_of(graph, out);
+      if (of >= 0 && turned[at(of)] == out && graph.values[at(of)].producer >= 0 &&
+          graph.nodes[static_cast<std::size_t>(graph.values[at(of)].producer)].op == "aten::mm.default") {
+        continue;  // written with its product
+      }
+      if (of >= 0 && transposed_of(graph, of) >= 0) {
+        copy.copy_of(out) = copy.copy_of(transposed_of(graph, of));
+        continue;
+      }
+    }
+    copy.node(without_expansion(graph, node));
+  }
+  for (const GraphOutput& output : graph.outputs) {
+    if (output.value >= 0) copy.output(output);
+  }
+  return copy.build();
+}
 
 PartitionedGraph partition(const Graph& joint, int outputs) {
   if (outputs < 0 || static_cast<std::size_t>(outputs) > joint.outputs.size()) {
@@ -74,17 +168,32 @@ PartitionedGraph partition(const Graph& joint, int outputs) {
                                                  std::to_string(outputs) + " of a forward pass and more");
   }
   const std::vector<bool> forward = needed_nodes(joint, outputs);
+  const std::vector<bool> live = needed_nodes(joint, static_cast<int>(joint.outputs.size()));
   std::vector<bool> made_forward(joint.values.size(), false), read_back(joint.values.size(), false),
       read_forward(joint.values.size(), false);
   for (std::size_t n = 0; n < joint.nodes.size(); ++n) {
     for (const ValueId id : joint.nodes[n].outputs) {
       if (id >= 0 && forward[n]) made_forward[at(id)] = true;
     }
+    if (!live[n]) continue;
     for (const ValueId id : inputs_of(joint.nodes[n])) (forward[n] ? read_forward : read_back)[at(id)] = true;
   }
   for (std::size_t k = 0; k < joint.outputs.size(); ++k) {
     const ValueId id = joint.outputs[k].value;
     if (id >= 0) (k < static_cast<std::size_t>(outputs) ? read_forward : read_back)[at(id)] = true;
+  }
+
+  // Views that the backward pass takes again; what they are views of it then reads itself.
+  std::vector<bool> again(joint.nodes.size(), false);
+  for (std::size_t n = joint.nodes.size(); n-- > 0;) {
+    const Node& node = joint.nodes[n];
+    if (!forward[n] || !is_metadata_op(node.op)) continue;
+    for (const ValueId id : node.outputs) again[n] = again[n] || (id >= 0 && read_back[at(id)]);
+    if (!again[n]) continue;
+    for (const ValueId id : inputs_of(node)) read_back[at(id)] = true;
+    for (const ValueId id : node.outputs) {
+      if (id >= 0) made_forward[at(id)] = false;
+    }
   }
 
   PartitionedGraph out;
@@ -107,7 +216,10 @@ PartitionedGraph partition(const Graph& joint, int outputs) {
     after.saved(static_cast<ValueId>(id));
     out.saved_bytes += bytes(static_cast<ValueId>(id));
   }
-  for (std::size_t n = 0; n < joint.nodes.size(); ++n) (forward[n] ? before : after).node(joint.nodes[n]);
+  for (std::size_t n = 0; n < joint.nodes.size(); ++n) {
+    if (forward[n]) before.node(joint.nodes[n]);
+    if (again[n] || (live[n] && !forward[n])) after.node(joint.nodes[n]);
+  }
   for (std::size_t k = 0; k < joint.outputs.size(); ++k) {
     if (joint.outputs[k].value < 0) continue;
     (k < static_cast<std::size_t>(outputs) ? before : after).output(joint.outputs[k].value);

@@ -18,6 +18,12 @@ struct PartitionedGraph {
       0;  // of saved values and of inputs other than parameters that the backward pass reads
 };
 
+// The same results, bit for bit, without what backward passes are full of and need not be done: transposes of
+// transposes; (A B)^T where nothing else reads A B, which becomes B^T A^T; expansions of an operand of
+// elementwise arithmetic whose other operand has the whole shape. Nodes that nothing reads any more may be
+// left.
+Graph simplified(const Graph& graph);
+
 // `joint`: what joint_graph() returns, or a part of it; `outputs`: how many of its outputs are the forward
 // pass's. Nodes that those need are the forward pass; all others are the backward pass, so that what can be
 // computed again from saved values without the forward pass's help is. Throws Error{invalid_argument} if

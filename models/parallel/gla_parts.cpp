@@ -6,6 +6,7 @@
 #include "core/decompose/decompose.h"
 #include "core/error.h"
 #include "models/differentiate/differentiate.h"
+#include "models/differentiate/partition.h"
 #include "models/gla/layer.h"
 
 namespace assay::models {
@@ -120,7 +121,7 @@ Graph gla_joint_part(const Graph& part) {
   for (const GraphInput& input : part.inputs) {
     if (input.target == "x" || input.target == "state") options.wrt.push_back(input.target);
   }
-  return joint_graph(part, options);
+  return simplified(joint_graph(part, options));
 }
 
 }  // namespace assay::models
