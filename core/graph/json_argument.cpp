@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/io/json_object.h"
 
 namespace assay {
 namespace {
@@ -100,9 +101,9 @@ struct ArgumentWriter {
   const std::vector<Value>& values;
 
   const Value& value(ValueId id) const { return values.at(static_cast<std::size_t>(id)); }
-  Json name(ValueId id) const { return {{"name", value(id).name}}; }
+  Json name(ValueId id) const { return json_object({{"name", value(id).name}}); }
 
-  Json operator()(const NoneArg&) const { return {{"as_none", true}}; }
+  Json operator()(const NoneArg&) const { return json_object({{"as_none", true}}); }
   Json operator()(const ValueArg& a) const { return write_value(value(a.id)); }
   Json operator()(const ValueListArg& a) const {
     bool optional = false;
@@ -112,42 +113,44 @@ struct ArgumentWriter {
       if (!optional) {
         list.push_back(name(id));
       } else if (id < 0) {
-        list.push_back({{"as_none", true}});
+        list.push_back(json_object({{"as_none", true}}));
       } else {
-        list.push_back({{"as_tensor", name(id)}});
+        list.push_back(json_object({{"as_tensor", name(id)}}));
       }
     }
-    return {{optional ? "as_optional_tensors" : "as_tensors", std::move(list)}};
+    return json_object({{optional ? "as_optional_tensors" : "as_tensors", std::move(list)}});
   }
-  Json operator()(int64_t a) const { return {{"as_int", a}}; }
-  Json operator()(double a) const { return {{"as_float", float_json(a)}}; }
-  Json operator()(bool a) const { return {{"as_bool", a}}; }
-  Json operator()(const std::string& a) const { return {{"as_string", a}}; }
+  Json operator()(int64_t a) const { return json_object({{"as_int", a}}); }
+  Json operator()(double a) const { return json_object({{"as_float", float_json(a)}}); }
+  Json operator()(bool a) const { return json_object({{"as_bool", a}}); }
+  Json operator()(const std::string& a) const { return json_object({{"as_string", a}}); }
   Json operator()(const IntListArg& a) const {
-    if (a.values.empty()) return {{"as_ints", a.ints}};
+    if (a.values.empty()) return json_object({{"as_ints", a.ints}});
     Json list = Json::array();
     for (std::size_t i = 0; i < a.ints.size(); ++i) {
       if (a.values[i] >= 0) {
-        list.push_back({{"as_name", value(a.values[i]).name}});
+        list.push_back(json_object({{"as_name", value(a.values[i]).name}}));
       } else {
-        list.push_back({{"as_int", a.ints[i]}});
+        list.push_back(json_object({{"as_int", a.ints[i]}}));
       }
     }
-    return {{"as_sym_ints", std::move(list)}};
+    return json_object({{"as_sym_ints", std::move(list)}});
   }
   Json operator()(const std::vector<double>& a) const {
     Json list = Json::array();
     for (const double item : a) list.push_back(float_json(item));
-    return {{"as_floats", std::move(list)}};
+    return json_object({{"as_floats", std::move(list)}});
   }
-  Json operator()(const std::vector<bool>& a) const { return {{"as_bools", a}}; }
-  Json operator()(const std::vector<std::string>& a) const { return {{"as_strings", a}}; }
-  Json operator()(const DTypeArg& a) const { return {{"as_scalar_type", export_code(a.dtype)}}; }
+  Json operator()(const std::vector<bool>& a) const { return json_object({{"as_bools", a}}); }
+  Json operator()(const std::vector<std::string>& a) const { return json_object({{"as_strings", a}}); }
+  Json operator()(const DTypeArg& a) const { return json_object({{"as_scalar_type", export_code(a.dtype)}}); }
   Json operator()(const KeywordArg& a) const {
     return {{"as_" + a.kind, Json::parse(a.text, nullptr, false)}};
   }
   Json operator()(const GraphArg& a) const {
-    return {{"as_graph", {{"name", a.name}, {"graph", a.graph ? write_subgraph(*a.graph) : Json(nullptr)}}}};
+    return json_object(
+        {{"as_graph",
+          json_object({{"name", a.name}, {"graph", a.graph ? write_subgraph(*a.graph) : Json(nullptr)}})}});
   }
 };
 
@@ -221,13 +224,13 @@ Argument read_argument(const JsonCursor& cursor, const ValueNames& names) {
 nlohmann::ordered_json write_value(const Value& value) {
   switch (value.kind) {
     case ValueKind::tensor:
-      return {{"as_tensor", {{"name", value.name}}}};
+      return json_object({{"as_tensor", json_object({{"name", value.name}})}});
     case ValueKind::symbolic_int:
-      return {{"as_sym_int", {{"as_name", value.name}}}};
+      return json_object({{"as_sym_int", json_object({{"as_name", value.name}})}});
     case ValueKind::symbolic_float:
-      return {{"as_sym_float", {{"as_name", value.name}}}};
+      return json_object({{"as_sym_float", json_object({{"as_name", value.name}})}});
     case ValueKind::symbolic_bool:
-      return {{"as_sym_bool", {{"as_name", value.name}}}};
+      return json_object({{"as_sym_bool", json_object({{"as_name", value.name}})}});
   }
   return nullptr;
 }

@@ -9,6 +9,17 @@
 #include "core/graph/json.h"
 
 namespace assay {
+namespace {
+
+// Places are made for every member that is read, and read for few.
+std::string joined(std::string_view path, std::string_view before, std::string_view key,
+                   std::string_view after = "") {
+  std::string out;
+  out.reserve(path.size() + before.size() + key.size() + after.size());
+  return out.append(path).append(before).append(key).append(after);
+}
+
+}  // namespace
 
 nlohmann::json parse_json(std::string_view text, const std::string& origin, int nesting_limit) {
   check_json_text(text, origin, nesting_limit);
@@ -40,14 +51,14 @@ JsonCursor JsonCursor::at(std::string_view key) const {
   if (!value_->is_object()) expected("an object");
   const auto member = value_->find(key);
   if (member == value_->end()) fail(fmt::format("member '{}' is missing", key));
-  return {*member, *origin_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key)};
+  return {*member, *origin_, joined(path_, path_.empty() ? "" : ".", key)};
 }
 
 std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
   if (!value_->is_object()) expected("an object");
   const auto member = value_->find(key);
   if (member == value_->end() || member->is_null()) return std::nullopt;
-  return JsonCursor(*member, *origin_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+  return JsonCursor(*member, *origin_, joined(path_, path_.empty() ? "" : ".", key));
 }
 
 std::size_t JsonCursor::size() const {
@@ -57,7 +68,7 @@ std::size_t JsonCursor::size() const {
 
 JsonCursor JsonCursor::at(std::size_t index) const {
   if (index >= size()) fail(fmt::format("entry {} is missing", index));
-  return {(*value_)[index], *origin_, fmt::format("{}[{}]", path_, index)};
+  return {(*value_)[index], *origin_, joined(path_, "[", std::to_string(index), "]")};
 }
 
 std::vector<std::pair<std::string, JsonCursor>> JsonCursor::members() const {
@@ -65,8 +76,7 @@ std::vector<std::pair<std::string, JsonCursor>> JsonCursor::members() const {
   std::vector<std::pair<std::string, JsonCursor>> result;
   result.reserve(value_->size());
   for (auto member = value_->begin(); member != value_->end(); ++member) {
-    result.emplace_back(member.key(),
-                        JsonCursor(*member, *origin_, fmt::format("{}['{}']", path_, member.key())));
+    result.emplace_back(member.key(), JsonCursor(*member, *origin_, joined(path_, "['", member.key(), "']")));
   }
   return result;
 }
@@ -82,7 +92,7 @@ std::pair<std::string, JsonCursor> JsonCursor::alternative() const {
     found = &*member;
   }
   if (found == nullptr) expected("an object with one member");
-  return {*key, JsonCursor(*found, *origin_, fmt::format("{}.{}", path_, *key))};
+  return {*key, JsonCursor(*found, *origin_, joined(path_, ".", *key))};
 }
 
 std::string JsonCursor::string() const {

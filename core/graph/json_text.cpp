@@ -1,8 +1,12 @@
 // The checks that JSON text from outside passes before a parser sees it: one pass, no recursion.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -52,8 +56,10 @@ class Scanner {
   struct Frame {
     bool is_object;
     bool expects_key;
-    std::unordered_set<std::string> keys;
+    std::size_t first_key;                                       // its keys are keys_[first_key], ...
+    std::unique_ptr<std::unordered_set<std::string_view>> many;  // the same, once they are more than kFewKeys
   };
+  static constexpr std::size_t kFewKeys = 16;
 
   [[noreturn]] void fail(std::size_t at, const std::string& what) const {
     throw Error(ErrorCode::malformed_file, fmt::format("{}: not valid JSON: byte {}: {}", origin_, at, what));
@@ -63,7 +69,7 @@ class Scanner {
     if (static_cast<int>(frames_.size()) >= limit_) {
       fail(at_, fmt::format("nesting is deeper than {} levels, the limit", limit_));
     }
-    frames_.push_back({object, object, {}});
+    frames_.push_back({object, object, keys_.size(), nullptr});
     ++at_;
   }
 
@@ -71,36 +77,51 @@ class Scanner {
     if (frames_.empty() || frames_.back().is_object != object) {
       fail(at_, fmt::format("'{}' closes nothing that is open", text_[at_]));
     }
+    keys_.resize(frames_.back().first_key);
     frames_.pop_back();
     ++at_;
+  }
+
+  bool add_key(std::string_view key) {
+    Frame& frame = frames_.back();
+    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(frame.first_key);
+    if (frame.many == nullptr) {
+      if (std::find(first, keys_.end(), key) != keys_.end()) return false;
+      if (keys_.size() - frame.first_key < kFewKeys) {
+        keys_.push_back(key);
+        return true;
+      }
+      frame.many = std::make_unique<std::unordered_set<std::string_view>>(first, keys_.end());
+    }
+    return frame.many->insert(key).second;
   }
 
   void string() {
     const std::size_t start = at_++;
     const bool is_key = !frames_.empty() && frames_.back().expects_key;
-    std::string decoded;
+    std::string decoded;  // from the first escape on
+    bool escaped = false;
     for (;;) {
       if (at_ >= text_.size()) fail(start, "a string without end (is the text cut off?)");
       const auto c = static_cast<unsigned char>(text_[at_]);
       if (c == '"') break;
       if (c < 0x20) fail(at_, "a control character inside a string");
       if (c == '\\') {
+        if (!escaped && is_key) decoded = text_.substr(start + 1, at_ - start - 1);
+        escaped = true;
         escape(decoded);
-      } else if (c < 0x80) {
-        if (is_key) decoded.push_back(static_cast<char>(c));
-        ++at_;
       } else {
-        const std::size_t length = sequence(c);
-        if (is_key) decoded.append(text_.substr(at_, length));
+        const std::size_t length = c < 0x80 ? 1 : sequence(c);
+        if (escaped && is_key) decoded.append(text_.substr(at_, length));
         at_ += length;
       }
     }
     ++at_;
     if (!is_key) return;
     frames_.back().expects_key = false;
-    if (!frames_.back().keys.insert(decoded).second) {
-      fail(start, fmt::format("the key \"{}\" appears twice in one object", decoded));
-    }
+    if (escaped) decoded_.push_back(std::move(decoded));
+    const std::string_view key = escaped ? decoded_.back() : text_.substr(start + 1, at_ - start - 2);
+    if (!add_key(key)) fail(start, fmt::format("the key \"{}\" appears twice in one object", key));
   }
 
   // Length of the well-formed UTF-8 sequence at at_ (Unicode 15, table 3-7).
@@ -196,6 +217,8 @@ class Scanner {
   int limit_;
   std::size_t at_ = 0;
   std::vector<Frame> frames_;
+  std::vector<std::string_view> keys_;  // of all open objects
+  std::deque<std::string> decoded_;     // keys with escapes
 };
 
 }  // namespace

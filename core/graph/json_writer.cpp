@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/graph/json_argument.h"
+#include "core/io/json_object.h"
 #include "core/graph/symbolic_expression.h"
 #include "core/opset/schema.h"
 
@@ -25,12 +26,15 @@ std::string target_of_op(const std::string& op) {
   return fmt::format("{}{}.{}", python ? "" : "torch.ops.", space, rest);
 }
 
-Json device_json() { return {{"type", "cpu"}, {"index", nullptr}}; }
+Json device_json() { return json_object({{"type", "cpu"}, {"index", nullptr}}); }
 
 Json expression_json(const SymbolicExpression& expression) {
-  if (expression.kind == SymbolicExpression::Kind::integer) return {{"as_int", expression.value}};
-  return {{"as_expr", {{"expr_str", to_srepr(expression)}, {"hint", nullptr}}}};
+  if (expression.kind == SymbolicExpression::Kind::integer)
+    return json_object({{"as_int", expression.value}});
+  return json_object({{"as_expr", json_object({{"expr_str", to_srepr(expression)}, {"hint", nullptr}})}});
 }
+
+Json name_json(const Value& value) { return json_object({{"name", value.name}}); }
 
 class Writer {
  public:
@@ -70,15 +74,15 @@ class Writer {
       outputs.push_back(output.value >= 0 ? write_value(value(output.value))
                                           : constant_json(output.constant));
     }
-    return {{"inputs", std::move(inputs)},
-            {"outputs", std::move(outputs)},
-            {"nodes", std::move(nodes)},
-            {"tensor_values", std::move(tensor_values)},
-            {"sym_int_values", std::move(sym_ints)},
-            {"sym_bool_values", std::move(sym_bools)},
-            {"is_single_tensor_return", false},
-            {"custom_obj_values", Json::object()},
-            {"sym_float_values", std::move(sym_floats)}};
+    return json_object({{"inputs", std::move(inputs)},
+                        {"outputs", std::move(outputs)},
+                        {"nodes", std::move(nodes)},
+                        {"tensor_values", std::move(tensor_values)},
+                        {"sym_int_values", std::move(sym_ints)},
+                        {"sym_bool_values", std::move(sym_bools)},
+                        {"is_single_tensor_return", false},
+                        {"custom_obj_values", Json::object()},
+                        {"sym_float_values", std::move(sym_floats)}});
   }
 
   std::string run() {
@@ -90,20 +94,24 @@ class Writer {
       output_specs.push_back(output_spec(graph_.outputs[i], graph.at("outputs").at(i)));
     }
     Json ranges = Json::object();
-    for (const std::string& symbol : symbols_) ranges[symbol] = {{"min_val", 0}, {"max_val", nullptr}};
-    const Json document = {
-        {"graph_module",
-         {{"graph", std::move(graph)},
-          {"signature", {{"input_specs", std::move(input_specs)}, {"output_specs", std::move(output_specs)}}},
-          {"module_call_graph", Json::array({{{"fqn", ""}, {"signature", call_signature()}}})},
-          {"metadata", Json::object()},
-          {"treespec_namedtuple_fields", Json::object()}}},
-        {"opset_version", {{"aten", 10}}},
-        {"range_constraints", std::move(ranges)},
-        {"schema_version", {{"major", 8}, {"minor", 20}}},
-        {"verifiers", Json::array({"ATEN"})},
-        {"torch_version", "2.13.0"},
-        {"guards_code", Json::array()}};
+    for (const std::string& symbol : symbols_)
+      ranges[symbol] = json_object({{"min_val", 0}, {"max_val", nullptr}});
+    Json signature =
+        json_object({{"input_specs", std::move(input_specs)}, {"output_specs", std::move(output_specs)}});
+    Json calls = Json::array();
+    calls.push_back(json_object({{"fqn", ""}, {"signature", call_signature()}}));
+    Json module = json_object({{"graph", std::move(graph)},
+                               {"signature", std::move(signature)},
+                               {"module_call_graph", std::move(calls)},
+                               {"metadata", Json::object()},
+                               {"treespec_namedtuple_fields", Json::object()}});
+    const Json document = json_object({{"graph_module", std::move(module)},
+                                       {"opset_version", json_object({{"aten", 10}})},
+                                       {"range_constraints", std::move(ranges)},
+                                       {"schema_version", json_object({{"major", 8}, {"minor", 20}})},
+                                       {"verifiers", Json::array({"ATEN"})},
+                                       {"torch_version", "2.13.0"},
+                                       {"guards_code", Json::array()}});
     return document.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
@@ -129,13 +137,13 @@ class Writer {
     }
     Json sizes_json = Json::array();
     for (const SymbolicExpression& size : sizes) sizes_json.push_back(expression_json(size));
-    return {{"dtype", export_code(value.dtype)},
-            {"sizes", std::move(sizes_json)},
-            {"requires_grad", false},
-            {"device", device_json()},
-            {"strides", strides(sizes)},
-            {"storage_offset", {{"as_int", 0}}},
-            {"layout", kStridedLayout}};
+    return json_object({{"dtype", export_code(value.dtype)},
+                        {"sizes", std::move(sizes_json)},
+                        {"requires_grad", false},
+                        {"device", device_json()},
+                        {"strides", strides(sizes)},
+                        {"storage_offset", json_object({{"as_int", 0}})},
+                        {"layout", kStridedLayout}});
   }
 
   // Contiguous, as all tensors of a graph are (DESIGN: tensors are logically contiguous).
@@ -158,13 +166,15 @@ class Writer {
         running = std::move(product);
       }
     }
-    return Json(std::vector<Json>(reversed.rbegin(), reversed.rend()));
+    Json::array_t out(std::make_move_iterator(reversed.rbegin()), std::make_move_iterator(reversed.rend()));
+    return out;
   }
 
   template <typename Plain>
   Json scalar_meta(const Value& value, const char* plain_kind, Plain plain) {
-    if (value.symbols.empty() || value.symbols[0].empty()) return {{plain_kind, plain}};
-    return {{"as_expr", {{"expr_str", to_srepr(symbol(value.symbols[0]))}, {"hint", nullptr}}}};
+    if (value.symbols.empty() || value.symbols[0].empty()) return json_object({{plain_kind, plain}});
+    return json_object(
+        {{"as_expr", json_object({{"expr_str", to_srepr(symbol(value.symbols[0]))}, {"hint", nullptr}})}});
   }
 
   Json constant_json(const std::optional<Argument>& constant) const {
@@ -181,9 +191,9 @@ class Writer {
         positional = schema->arguments[next].name == argument.name && !schema->arguments[next].keyword_only;
       }
       next = positional ? next + 1 : std::size_t(-1);
-      inputs.push_back({{"name", argument.name},
-                        {"arg", write_argument(argument.value, graph_.values)},
-                        {"kind", positional ? 1 : 2}});
+      inputs.push_back(json_object({{"name", argument.name},
+                                    {"arg", write_argument(argument.value, graph_.values)},
+                                    {"kind", positional ? 1 : 2}}));
     }
     Json metadata = Json::object();
     if (!node.source.location.empty()) metadata["stack_trace"] = node.source.location;
@@ -191,14 +201,17 @@ class Writer {
       // PyTorch's three fields: key, path, class.
       metadata["nn_module_stack"] = fmt::format("{0},{0},torch.nn.Module", node.source.module_path);
     }
-    return {{"target", target_of_op(node.op)},        {"inputs", std::move(inputs)},
-            {"outputs", node_outputs(node, schema)},  {"metadata", std::move(metadata)},
-            {"is_hop_single_tensor_return", nullptr}, {"name", node.name}};
+    return json_object({{"target", target_of_op(node.op)},
+                        {"inputs", std::move(inputs)},
+                        {"outputs", node_outputs(node, schema)},
+                        {"metadata", std::move(metadata)},
+                        {"is_hop_single_tensor_return", nullptr},
+                        {"name", node.name}});
   }
 
   Json node_outputs(const Node& node, const Schema* schema) const {
     const auto one = [&](ValueId id) -> Json {
-      if (id < 0) return {{"as_none", true}};
+      if (id < 0) return json_object({{"as_none", true}});
       return write_value(value(id));
     };
     Json outputs = Json::array();
@@ -213,26 +226,31 @@ class Writer {
       const std::size_t after = returns - i - 1;
       const std::size_t length = node.outputs.size() - at > after ? node.outputs.size() - at - after : 0;
       Json names = Json::array();
-      for (std::size_t j = 0; j < length; ++j) names.push_back({{"name", value(node.outputs[at++]).name}});
-      outputs.push_back({{"as_tensors", std::move(names)}});
+      for (std::size_t j = 0; j < length; ++j) names.push_back(name_json(value(node.outputs[at++])));
+      outputs.push_back(json_object({{"as_tensors", std::move(names)}}));
     }
     return outputs;
   }
 
   Json input_spec(const GraphInput& input) const {
     if (input.value < 0) {
-      return {{"constant_input", {{"name", input.target}, {"value", constant_json(input.constant)}}}};
+      return json_object({{"constant_input",
+                           json_object({{"name", input.target}, {"value", constant_json(input.constant)}})}});
     }
-    const Json name = {{"name", value(input.value).name}};
+    Json name = name_json(value(input.value));
     switch (input.kind) {
       case InputKind::user:
-        return {{"user_input", {{"arg", write_value(value(input.value))}}}};
+        return json_object({{"user_input", json_object({{"arg", write_value(value(input.value))}})}});
       case InputKind::parameter:
-        return {{"parameter", {{"arg", name}, {"parameter_name", input.target}}}};
+        return json_object(
+            {{"parameter", json_object({{"arg", std::move(name)}, {"parameter_name", input.target}})}});
       case InputKind::buffer:
-        return {{"buffer", {{"arg", name}, {"buffer_name", input.target}, {"persistent", input.persistent}}}};
+        return json_object({{"buffer", json_object({{"arg", std::move(name)},
+                                                    {"buffer_name", input.target},
+                                                    {"persistent", input.persistent}})}});
       case InputKind::constant:
-        return {{"tensor_constant", {{"arg", name}, {"tensor_constant_name", input.target}}}};
+        return json_object({{"tensor_constant", json_object({{"arg", std::move(name)},
+                                                             {"tensor_constant_name", input.target}})}});
     }
     return nullptr;
   }
@@ -245,15 +263,16 @@ class Writer {
   }
 
   Json output_spec(const GraphOutput& output, const Json& argument) const {
-    if (output.kind == OutputKind::user) return {{"user_output", {{"arg", argument}}}};
-    const Json name = {{"name", value(output.value).name}};
-    if (output.kind == OutputKind::user_input_mutation) {
-      return {{"user_input_mutation", {{"arg", name}, {"user_input_name", output.target}}}};
-    }
-    if (is_parameter(output.target)) {
-      return {{"parameter_mutation", {{"arg", name}, {"parameter_name", output.target}}}};
-    }
-    return {{"buffer_mutation", {{"arg", name}, {"buffer_name", output.target}}}};
+    if (output.kind == OutputKind::user)
+      return json_object({{"user_output", json_object({{"arg", argument}})}});
+    const auto mutation = [&](const char* kind, const char* target) {
+      return json_object(
+          {{kind, json_object({{"arg", name_json(value(output.value))}, {target, output.target}})}});
+    };
+    if (output.kind == OutputKind::user_input_mutation)
+      return mutation("user_input_mutation", "user_input_name");
+    if (is_parameter(output.target)) return mutation("parameter_mutation", "parameter_name");
+    return mutation("buffer_mutation", "buffer_name");
   }
 
   // The call of the whole module: a tuple of the user inputs in, a tuple of the user outputs out.
@@ -268,17 +287,19 @@ class Writer {
     std::size_t results = 0;
     for (const GraphOutput& output : graph_.outputs) results += output.kind == OutputKind::user ? 1 : 0;
     const auto tuple = [](const std::vector<Json>& children) -> Json {
-      return {{"type", "builtins.tuple"}, {"context", "null"}, {"children_spec", children}};
+      return json_object({{"type", "builtins.tuple"}, {"context", "null"}, {"children_spec", children}});
     };
-    const Json leaf = {{"type", nullptr}, {"context", nullptr}, {"children_spec", Json::array()}};
-    const Json no_keywords = {{"type", "builtins.dict"}, {"context", "[]"}, {"children_spec", Json::array()}};
+    const Json leaf =
+        json_object({{"type", nullptr}, {"context", nullptr}, {"children_spec", Json::array()}});
+    const Json no_keywords =
+        json_object({{"type", "builtins.dict"}, {"context", "[]"}, {"children_spec", Json::array()}});
     const Json in = Json::array({1, tuple({tuple(std::vector<Json>(users, leaf)), no_keywords})});
     const Json out = Json::array({1, tuple(std::vector<Json>(results, leaf))});
-    return {{"inputs", Json::array()},
-            {"outputs", Json::array()},
-            {"in_spec", in.dump()},
-            {"out_spec", out.dump()},
-            {"forward_arg_names", names}};
+    return json_object({{"inputs", Json::array()},
+                        {"outputs", Json::array()},
+                        {"in_spec", in.dump()},
+                        {"out_spec", out.dump()},
+                        {"forward_arg_names", std::move(names)}});
   }
 
   const Graph& graph_;
