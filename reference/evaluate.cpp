@@ -62,6 +62,7 @@ Array<Bounded> bounded_input(const Wide& in, const Precision& precision) {
                                 : nullptr;
   if (cast == nullptr && !precision.ftz_in) return out;
   const double ulps = precision.rounding == Rounding::nearest_even ? 1 : 2;
+  const double smallest_normal = own.smallest_normal();
   for (Bounded& x : out.real) {
     const double magnitude = std::fabs(x.value);
     if (!std::isfinite(magnitude)) continue;
@@ -73,7 +74,7 @@ Array<Bounded> bounded_input(const Wide& in, const Precision& precision) {
                                                 : 2 * cast->unit_roundoff() * magnitude;
       x.variance = moved * moved;
     }
-    if (precision.ftz_in && magnitude < own.smallest_normal()) x.bound = std::max(x.bound, magnitude);
+    if (precision.ftz_in && magnitude < smallest_normal) x.bound = std::max(x.bound, magnitude);
   }
   return out;
 }
@@ -114,6 +115,11 @@ BoundedWide exact_result(Wide value, const Precision& precision) {
   if (out.value.is_integral()) return out;
   out.bound.assign(out.value.real.size(), 0);
   const FloatFormat& format = float_format(real_part(out.value.meta.dtype));
+  const bool plain = precision.rounding == Rounding::nearest_even && !precision.ftz_in && !precision.ftz_out;
+  if (plain) {
+    if (format.precision < 53) out.value.real = out.value.rounded().to_doubles();
+    return out;
+  }
   for (std::size_t i = 0; i < out.bound.size(); ++i) {
     double& v = out.value.real[i];
     const double rounded = round_to(format, v);
@@ -127,6 +133,17 @@ BoundedWide exact_result(Wide value, const Precision& precision) {
     }
   }
   return out;
+}
+
+// The value, or a number within its Bound, is beyond the largest finite one.
+void mark_overflow(BoundedWide& out, std::size_t i, const FloatFormat& format, double& v, double& b) {
+  const bool overflows = !std::isfinite(round_to(format, v));
+  const double other = overflows ? std::fabs(v) - b : std::fabs(v) + b;
+  if (std::isfinite(round_to(format, other)) == overflows && b > 0) mark(out, i, special_overflow);
+  if (overflows) {
+    v = round_to(format, v);
+    b = 0;
+  }
 }
 
 // Rounding to `store` and to the graph's dtype; the last arithmetic rounding already counts where neither is
@@ -155,6 +172,9 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
                      : narrower        ? format.smallest_subnormal()
                                        : 0;
 
+  // Calls of ldexp, made once.
+  const double smallest_normal = format.smallest_normal();
+  const double step = std::max(eta, format.smallest_subnormal());
   const std::size_t count = in.real.size();
   out.value.real.resize(count);
   out.bound.resize(count);
@@ -177,16 +197,10 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
     } else {
       // Underflow costs only where the result is small.
       const double magnitude = std::fabs(v) + b;
-      const double small = magnitude < format.smallest_normal() && magnitude > 0 ? eta : 0;
+      const double small = magnitude < smallest_normal && magnitude > 0 ? eta : 0;
       if (u_out > 0) b += u_out * magnitude;  // of an f64 the magnitude may be infinite
       b += small;
-      const bool overflows = !std::isfinite(round_to(format, v));
-      const double other = overflows ? std::fabs(v) - b : std::fabs(v) + b;
-      if (std::isfinite(round_to(format, other)) == overflows && b > 0) mark(out, i, special_overflow);
-      if (overflows) {
-        v = round_to(format, v);
-        b = 0;
-      }
+      if (!(std::fabs(v) + b <= format.max)) mark_overflow(out, i, format, v, b);
     }
     if (x.overflow && !std::isnan(v)) mark(out, i, special_early_overflow);
     if (!in.undefined.empty() && in.undefined[i] != 0) mark(out, i, special_undefined);
@@ -195,8 +209,7 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
     if (traits.rms) {
       const double rounding = u_out * v;
       // Below the normal range results lie on a fixed grid, whatever rounded them to it.
-      const double step = std::max(eta, format.smallest_subnormal());
-      const double grid = v != 0 && std::fabs(v) < format.smallest_normal() ? step : 0;
+      const double grid = v != 0 && std::fabs(v) < smallest_normal ? step : 0;
       out.sigma[i] = std::isfinite(v) ? std::sqrt(x.variance + (rounding * rounding + grid * grid) / 3) : 0;
     }
   }

@@ -105,6 +105,7 @@ LocalRequest Judge::State::local_request(const RunResult& run) const {
   local.backend_is_reference = request.backend_is_reference;
   local.keep_all_nodes = request.keep_all_nodes;
   local.run = &run;
+  local.chain = &*chain;
   return local;
 }
 
@@ -311,8 +312,29 @@ Verdict Judge::State::judge_values(const RunResult& run) {
     raise(total, *missing);
   } else {
     const LocalRequest request_local = local_request(run);
+    // Outputs of a graph's one node are judged by its standard, others end to end.
+    std::vector<OutputPlan> end_to_end = tensor_outputs();
+    const std::vector<OutputPlan> all = end_to_end;
+    std::map<std::size_t, ExpectedOutput> by_number;
+    if (graph.nodes.size() == 1 && !is_fallback_only(run) && !graph.nodes[0].op.starts_with("_operator")) {
+      end_to_end.clear();
+      for (const OutputPlan& plan : all) {
+        const bool computed =
+            graph.values[static_cast<std::size_t>(graph.outputs[plan.number].value)].producer == 0;
+        const bool slice = expected[plan.number] && !expected[plan.number]->positions.empty();
+        if (!computed || slice) {
+          end_to_end.push_back(plan);
+          continue;
+        }
+        ++compared;
+        if (expected[plan.number]) by_number[plan.number] = *expected[plan.number];
+      }
+    }
+    const bool has_single = end_to_end.size() < all.size();
+    const SingleNode single_node{&run.outputs, &by_number};
+    std::optional<NodeVerdict> single;
     if (request.mode != "compile" && !run.nodes.empty()) {
-      LocalVerdict local = judge_local(request_local);
+      LocalVerdict local = judge_local(request_local, has_single ? &single_node : nullptr);
       if (!local.missing.empty() && graph.nodes.size() > 1) {
         verdict.status = Status::infrastructure_error;
         verdict.reason = "internal";
@@ -326,46 +348,28 @@ Verdict Judge::State::judge_values(const RunResult& run) {
       verdict.nodes = std::move(local.nodes);
       without_witness = std::move(local.without_witness);
       compared += local.judged;
+      single = std::move(local.single);
     }
-    std::vector<OutputPlan> end_to_end = tensor_outputs();
-    if (graph.nodes.size() == 1 && !is_fallback_only(run) && !graph.nodes[0].op.starts_with("_operator")) {
-      std::map<std::size_t, ExpectedOutput> by_number;
-      std::vector<OutputPlan> rest;
-      for (const OutputPlan& plan : end_to_end) {
-        const bool computed =
-            graph.values[static_cast<std::size_t>(graph.outputs[plan.number].value)].producer == 0;
-        const bool slice = expected[plan.number] && !expected[plan.number]->positions.empty();
-        if (!computed || slice) {
-          rest.push_back(plan);
-          continue;
-        }
-        ++compared;
-        if (expected[plan.number]) by_number[plan.number] = *expected[plan.number];
+    if (has_single) {
+      if (!single) single = judge_single_node(request_local, single_node);
+      if (single->status == Status::vacuous && single->reason == "no_witness") {
+        without_witness.push_back(graph.nodes[0].op);
+      } else {
+        raise(total, *single);
       }
-      if (rest.size() < end_to_end.size()) {
-        const NodeVerdict single = judge_single_node(request_local, run.outputs, by_number);
-        if (single.status == Status::vacuous && single.reason == "no_witness") {
-          without_witness.push_back(graph.nodes[0].op);
-        } else {
-          raise(total, single);
-        }
-        if (single.status != Status::pass && single.reason != "no_witness" && !verdict.first_bad_node) {
-          const Node& node = graph.nodes[0];
-          verdict.first_bad_node = BadNode{node.name, node.op, node.source.location, single.margin};
-        }
-        std::vector<Wide> values;
-        std::vector<const Wide*> pointers;
-        for (const OutputPlan& plan : end_to_end) {
-          values.push_back(Wide::from(chain->at(static_cast<std::size_t>(graph.outputs[plan.number].value))));
-        }
-        for (const Wide& value : values) pointers.push_back(&value);
-        if (total.status == Status::pass && is_reference_nan(pointers, request.inputs) && !has_nan_policy()) {
-          total.status = Status::vacuous;
-          total.reason = "reference_nan";
-          total.detail = "the reference is NaN everywhere although no input is: nothing can be compared";
-        }
+      if (single->status != Status::pass && single->reason != "no_witness" && !verdict.first_bad_node) {
+        const Node& node = graph.nodes[0];
+        verdict.first_bad_node = BadNode{node.name, node.op, node.source.location, single->margin};
       }
-      end_to_end = rest;
+      std::vector<const Tensor*> values;
+      for (const OutputPlan& plan : all) {
+        values.push_back(&chain->at(static_cast<std::size_t>(graph.outputs[plan.number].value)));
+      }
+      if (total.status == Status::pass && is_chain_nan(values, request.inputs) && !has_nan_policy()) {
+        total.status = Status::vacuous;
+        total.reason = "reference_nan";
+        total.detail = "the reference is NaN everywhere although no input is: nothing can be compared";
+      }
     }
     judge_end_to_end(run, expected, end_to_end, total, compared);
   }

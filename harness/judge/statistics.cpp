@@ -31,6 +31,8 @@ StandardErrors standard_errors(const std::vector<double>& got, const std::vector
   for (std::size_t i = 0; i < count; ++i) {
     if (!(sigma[i] > 0) || !std::isfinite(sigma[i]) || !std::isfinite(got[i]) || !std::isfinite(value[i]))
       continue;
+    // No gate looks at more.
+    if (errors.signed_error.size() > static_cast<std::size_t>(kStatisticsMaximum)) break;
     const double error = (got[i] - value[i]) / sigma[i];
     errors.signed_error.push_back(error);
     errors.away_from_zero.push_back(std::signbit(value[i]) ? -error : error);

@@ -15,7 +15,8 @@ constexpr double kRmsLimit = 2;   // measured: correct kernels 0.06 to 0.75, tf3
 constexpr double kBiasLimit = 5;  // standard errors of the mean
 
 // Errors of one output in units of their standard error: (got - value) / sigma. Elements with sigma 0 and
-// elements whose got or value is not finite are left out.
+// elements whose got or value is not finite are left out. Ends once there are more than kStatisticsMaximum:
+// no gate applies to so many.
 struct StandardErrors {
   std::vector<double> signed_error;    // (got - value) / sigma
   std::vector<double> away_from_zero;  // the same with the sign of value: truncation makes it negative

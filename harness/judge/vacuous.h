@@ -40,5 +40,7 @@ bool is_undefined(const reference::BoundedWide& output);
 // Every float of the reference's outputs is NaN although no input is: nothing can be compared. Probes carry a
 // policy.
 bool is_reference_nan(const std::vector<const reference::Wide*>& outputs, const std::vector<Tensor>& inputs);
+// The same of values of the reference's chain.
+bool is_chain_nan(const std::vector<const Tensor*>& outputs, const std::vector<Tensor>& inputs);
 
 }  // namespace assay
