@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,8 +33,13 @@ std::map<Key, Status> judged(const BenchOptions& options, const std::string& bac
   run.backend = backend;
   run.out = options.run.out + "/" + folder_name(backend);
   run.steady_repeats = 1;
+  std::vector<Case> judged = cases;
+  for (Case& c : judged) {
+    const auto instead = options.judged_instead.find(c.id);
+    if (instead != options.judged_instead.end()) c = instead->second;
+  }
   std::map<Key, Status> statuses;
-  const RunSummary summary = run_cases(run, cases, [&](const Progress& p) {
+  const RunSummary summary = run_cases(run, judged, [&](const Progress& p) {
     if (p.last) statuses[{p.last->id, p.last->mode}] = p.last->status;
   });
   result.infrastructure_error |= summary.infrastructure_error || summary.write_failed || summary.interrupted;
@@ -47,6 +53,16 @@ class Timer {
     client_.hello();
   }
 
+  // Throws Error if the run fails.
+  std::vector<Tensor> outputs(const RunRequest& request, const Graph& graph) {
+    std::optional<RunResult> result = client_.run(request, graph);
+    if (!result) return {};
+    if (result->failure) {
+      throw Error(ErrorCode::unsupported, request.case_id + ": " + std::string(name_of(*result->failure)) +
+                                              " at full size: " + result->detail);
+    }
+    return std::move(result->outputs);
+  }
   void load(const RunRequest& request) { session_ = client_.load(request).session; }
   void unload() { client_.unload(session_); }
   double block(int iterations, double& device_seconds) {
@@ -93,6 +109,13 @@ RunRequest request_for(const Case& c, const std::string& mode, uint64_t seed) {
   request.graph_json = graph_to_json(*c.graph);
   request.inputs = materialise_inputs(c, seed);
   request.seed = seed;
+  for (const GraphOutput& output : c.graph->outputs) {
+    if (output.value < 0) {
+      request.outputs.emplace_back();
+    } else {
+      request.outputs.emplace_back(c.graph->values.at(static_cast<std::size_t>(output.value)).name);
+    }
+  }
   for (const GraphInput& input : c.graph->inputs) {
     if (input.value >= 0)
       request.input_names.push_back(c.graph->values.at(static_cast<std::size_t>(input.value)).name);
@@ -100,8 +123,42 @@ RunRequest request_for(const Case& c, const std::string& mode, uint64_t seed) {
   return request;
 }
 
+double relative_difference(const Tensor& own, const Tensor& other) {
+  const std::vector<double> a = own.to_doubles(), b = other.to_doubles();
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double squares = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+    size += b[i] * b[i];
+  }
+  return squares == 0 ? 0 : std::sqrt(squares / size);
+}
+
+// Both backends' outputs at full size; says in row.not_timed if they disagree. NaN is a disagreement.
+void compare_outputs(const Case& c, Timer& timer, Timer& peer, const RunRequest& request, BenchRow& row) {
+  RunRequest once = request;
+  once.repeats = 0;
+  const std::vector<Tensor> own = timer.outputs(once, *c.graph), other = peer.outputs(once, *c.graph);
+  if (stop_requested()) return;
+  double worst = 0;
+  for (std::size_t i = 0; i < std::min(own.size(), other.size()); ++i) {
+    const double d = relative_difference(own[i], other[i]);
+    if (!(d <= worst)) worst = d;
+  }
+  row.difference = worst;
+  if (!(worst < kOutputsDisagree)) row.not_timed = "outputs of the backends differ: " + std::to_string(worst);
+}
+
 void time_row(const BenchOptions& options, const Case& c, Timer& timer, Timer* peer, BenchRow& row) {
   const RunRequest request = request_for(c, row.mode, options.run.seed);
+  if (peer && options.judged_instead.contains(c.id)) {
+    try {
+      compare_outputs(c, timer, *peer, request, row);
+    } catch (const Error& error) {
+      row.not_timed = error.what();
+    }
+  }
+  if (!row.not_timed.empty() || stop_requested()) return;
   timer.load(request);
   const int iterations = timer.calibrate(options.block_s);
   int peer_iterations = 0;
@@ -163,8 +220,10 @@ BenchResult bench_cases(const BenchOptions& options, const std::vector<Case>& ca
         if (!timer) timer.emplace(result.backend, options);
         if (!result.peer.empty() && !peer) peer.emplace(result.peer, options);
         time_row(options, c, *timer, peer ? &*peer : nullptr, row);
-        log_sum += std::log(row.ratio.ratio);
-        ++timed;
+        if (row.not_timed.empty() && !row.seconds.empty()) {
+          log_sum += std::log(row.ratio.ratio);
+          ++timed;
+        }
       }
       result.rows.push_back(std::move(row));
       if (progress) progress(result.rows.back(), static_cast<int64_t>(result.rows.size()), total);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,14 @@ struct BenchOptions {
   std::string against;    // the peer; "" for none
   int blocks = 15;        // measurements of each backend, A B B A ...
   double block_s = 0.02;  // aimed at, by repeating the case
+  // By id: the case to judge in place of one that the reference would take too long for. Of these the
+  // backends' full-size outputs are compared with each other.
+  std::map<std::string, Case> judged_instead;
 };
+
+// Relative RMS difference of outputs from which on backends are taken to disagree: far above what correct
+// bf16 kernels differ by (facts on gated linear attention: below 2e-2), far below an output that is wrong.
+inline constexpr double kOutputsDisagree = 0.1;
 
 struct BenchRow {
   std::string id, mode;
@@ -25,6 +34,8 @@ struct BenchRow {
   std::vector<double> seconds, peer_seconds;           // of one execution, block by block
   double device_seconds = 0, peer_device_seconds = 0;  // of one execution, 0 where the device does not tell
   PairedRatio ratio;                                   // time / peer's time, if there is a peer
+  // Largest over the outputs of |own - peer's| / |peer's|, Euclidean norms; set for judged_instead only.
+  std::optional<double> difference;
 };
 
 struct BenchResult {

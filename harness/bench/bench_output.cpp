@@ -25,6 +25,7 @@ std::string bench_text(const BenchResult& result) {
       out += fmt::format("  {:>12}  {:>7.3f}  [{:.3f}, {:.3f}]", duration(median_of(row.peer_seconds)),
                          row.ratio.ratio, row.ratio.low, row.ratio.high);
     }
+    if (row.difference) out += fmt::format("  outputs differ by {:.1e}", *row.difference);
     out += "\n";
   }
   if (result.geometric_mean_ratio > 0) {
@@ -39,7 +40,15 @@ std::string bench_json(const BenchResult& result) {
   Json out = benchmark_document("assay bench");
   const auto add = [&](const std::string& backend, const BenchRow& row, const std::vector<double>& seconds) {
     if (seconds.empty()) return;
-    out["benchmarks"].push_back(median_entry(backend + "/" + row.id + "/" + row.mode, seconds));
+    Json entry = median_entry(backend + "/" + row.id + "/" + row.mode, seconds);
+    // Own counters, as Google Benchmark writes them.
+    if (!result.peer.empty() && backend == result.backend) {
+      entry["ratio"] = row.ratio.ratio;
+      entry["ratio_low"] = row.ratio.low;
+      entry["ratio_high"] = row.ratio.high;
+    }
+    if (row.difference) entry["difference"] = *row.difference;
+    out["benchmarks"].push_back(std::move(entry));
   };
   for (const BenchRow& row : result.rows) {
     add(result.backend, row, row.seconds);

@@ -1,0 +1,22 @@
+// Gated linear attention and Muon at sizes worth timing: what `assay bench gla` and `assay bench muon` run.
+#pragma once
+
+#include <vector>
+
+#include "harness/case/case.h"
+
+namespace assay::suites {
+
+// A case that is timed, and the same graph with fewer rows and heads, or a smaller matrix, that is judged in
+// its place, under the same id: the reference would take from minutes to hours for the first.
+struct BenchCase {
+  Case timed, judged;
+};
+
+// Forward, and forward with backward, in bf16 and f32: batch 1, 8 heads, 2,048 rows in 16 chunks of 128, head
+// sizes 160 and 320.
+std::vector<BenchCase> bench_gla_cases();
+// Five Newton-Schulz iterations of a 2560 x 2560 matrix in bf16 and f32.
+std::vector<BenchCase> bench_muon_cases();
+
+}  // namespace assay::suites
