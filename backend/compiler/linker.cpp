@@ -11,11 +11,21 @@
 namespace assay::backend {
 namespace {
 
+constexpr int kSyncQueues = 8, kOtherQueues = 2;  // as ProgramBuilder deals them out
+
 // The next place of `size` in a ring of `capacity`, of which what was placed last ends at `top`.
 int64_t next_place(int64_t& top, int64_t size, int64_t capacity) {
   const int64_t begin = top + size <= capacity ? top : 0;
   top = begin + size;
   return begin;
+}
+
+// Kernels trigger all their DMA from one engine, whose loads then stand behind stores that wait for results.
+// GpSimd, which has the least to do, takes the stores: loads of later kernels run ahead.
+bool is_store(const Program& piece, const Instruction& i) {
+  if (i.opcode != Opcode::dma_copy || i.engine != Engine::sync) return false;
+  const auto operands = piece.operands_of(i);
+  return operands[0].space == Space::hbm && on_chip(operands[1]);
 }
 
 }  // namespace
@@ -59,7 +69,6 @@ int32_t Linker::constant(const Program& piece, const HbmTensor& tensor) {
 
 // Pieces start with the first queue of each engine; small ones would use no other.
 uint8_t Linker::queue_of(const Instruction& i) {
-  constexpr int kSyncQueues = 8, kOtherQueues = 2;  // as ProgramBuilder deals them out
   const bool sync = i.engine == Engine::sync;
   const int first = sync ? 0 : kSyncQueues + static_cast<int>(i.engine) * kOtherQueues;
   const int count = sync ? kSyncQueues : kOtherQueues;
@@ -117,12 +126,17 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
   }
   program_.integers.insert(program_.integers.end(), piece.integers.begin(), piece.integers.end());
   for (Instruction i : piece.instructions) {
+    const bool store = is_store(piece, i);
     i.operands += first_operand;
     if (i.integer_count != 0) i.integers += first_integer;
     i.node = i.node < 0 ? first_node : node_of[static_cast<std::size_t>(i.node)];
     i.waits = 0;
     i.wait_count = 0;
     i.signal = -1;
+    if (store) {
+      i.engine = Engine::gpsimd;
+      i.queue = kSyncQueues + static_cast<int>(Engine::gpsimd) * kOtherQueues;
+    }
     if (is_dma(i.opcode)) i.queue = queue_of(i);
     program_.instructions.push_back(i);
   }

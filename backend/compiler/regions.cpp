@@ -29,6 +29,8 @@ struct Form {
 constexpr int64_t kMaxColumns = 2048;
 constexpr int64_t kMaxHeldBytes = 40 << 10;
 constexpr std::size_t kMaxFollowers = 10;
+// Blocks under way at the same time.
+constexpr int64_t kMaxTurns = 8;
 // Elements of a matrix that may be loaded again for each 128 rows of a longer product.
 constexpr int64_t kSmallMatrix = 64 << 10;
 
@@ -373,16 +375,27 @@ class RegionWriter {
     }
   }
 
+  // Blocks go round in SBUF and PSUM, so that the loads of the next ones need not wait for this one.
   void write_rows() {
-    const ProgramBuilder::Mark mark = builder_.mark();
-    bool odd = false;
+    const ProgramBuilder::Mark start = builder_.mark();
+    int64_t block = 0, sbuf_turns = 1, psum_turns = 1, sbuf_bytes = 0, psum_columns = 0;
     for (int64_t first = 0; first < plan_.rows; first += plan_.unit) {
-      for (int64_t row = 0; row < plan_.unit; row += kPartitions) {
+      for (int64_t row = 0; row < plan_.unit; row += kPartitions, ++block) {
         region_.row = first + row;
         region_.rows = std::min(kPartitions, plan_.unit - row);
+        builder_.release(start);
+        if (block % sbuf_turns > 0) builder_.sbuf(DType::u8, 1, {block % sbuf_turns * sbuf_bytes});
+        if (block % psum_turns > 0) builder_.psum(DType::u8, 1, {block % psum_turns * psum_columns});
         run(0);
-        if (odd) builder_.release(mark);
-        odd = !odd;
+        if (block > 0) continue;
+        const CoreDescription& core = builder_.core();
+        const int64_t usable = core.sbuf_usable_bytes_per_partition;
+        sbuf_bytes = std::max<int64_t>(builder_.program().peak_sbuf_bytes, 1);
+        sbuf_turns =
+            std::max(std::min(kMaxTurns, usable / 2 / sbuf_bytes), std::min<int64_t>(2, usable / sbuf_bytes));
+        const int64_t banks = std::max<int64_t>(builder_.program().peak_psum_banks, 1);
+        psum_columns = banks * core.psum_bank_bytes;
+        psum_turns = std::max<int64_t>(core.psum_banks / banks, 1);
       }
     }
   }
