@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include "cli/files.h"
 #include "cli/verb.h"
@@ -154,6 +155,7 @@ class Costing {
       if (layout.lnc != 1 || !takes(candidate.config, layout.tp)) continue;
       progress_(fmt::format("one rank in full {} {}", candidate.id, layout.id));
       const auto start = std::chrono::steady_clock::now();
+      const std::clock_t cpu = std::clock();
       PartClock clock(clock_.core(), backend::chip(generation_).cores, false);
       models::GlaPart part;
       part.whole = candidate.config;
@@ -176,6 +178,7 @@ class Costing {
       out.instructions = clock.timed_instructions();
       out.generate_and_time_s =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      out.cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
       out_.rank = out;
       return;
     }

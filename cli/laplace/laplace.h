@@ -45,7 +45,7 @@ struct RankTiming {
   std::string candidate, layout;
   int64_t tokens = 0;
   uint64_t instructions = 0;
-  double simulated_s = 0, generate_and_time_s = 0;
+  double simulated_s = 0, generate_and_time_s = 0, cpu_s = 0;
 };
 // Where a published figure falls in what was computed.
 struct Range {
