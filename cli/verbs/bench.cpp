@@ -2,13 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "cli/calibration.h"
 #include "cli/collectives.h"
 #include "cli/files.h"
+#include "cli/laplace/laplace.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
 #include "core/error.h"
@@ -16,7 +16,6 @@
 #include "harness/bench/compile_bench.h"
 #include "harness/bench/harness_bench.h"
 #include "harness/worker/locate.h"
-#include "suites/gla/bench_gla.h"
 #include "suites/ops/bench_ops.h"
 #include "sweeps/sources.h"
 
@@ -28,36 +27,25 @@ struct BenchFlags {
   std::string against;
   int blocks = 15;
   int64_t cases = 20'000;
-  std::string measurements;
+  std::string measurements, assumptions;
   bool json = false;
 };
 
-// `instead`: cases to judge in place of some (BenchOptions::judged_instead).
-std::vector<Case> cases_of(const std::vector<std::string>& what,
-                           std::map<std::string, Case>* instead = nullptr) {
+std::vector<Case> cases_of(const std::vector<std::string>& what) {
   std::vector<Case> cases;
-  const auto add = [&](std::vector<suites::BenchCase> pairs) {
-    for (suites::BenchCase& pair : pairs) {
-      if (instead != nullptr) instead->emplace(pair.timed.id, std::move(pair.judged));
-      cases.push_back(std::move(pair.timed));
-    }
-  };
   for (const std::string& name : what) {
     std::vector<Case> more;
     if (name == "ops") {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
-    } else if (name == "gla") {
-      add(suites::bench_gla_cases());
-    } else if (name == "muon") {
-      add(suites::bench_muon_cases());
-    } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness") {
+    } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness" ||
+               name == "laplace") {
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
       throw Error(ErrorCode::invalid_argument, "bench " + name +
-                                                   ": not in this version; there are: ops, models, gla, "
-                                                   "muon, compile, collectives, calibration, harness");
+                                                   ": not in this version; there are: ops, models, compile, "
+                                                   "collectives, calibration, harness, laplace");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -112,14 +100,17 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
     if (options.run.ranks > 0) collectives.ranks = options.run.ranks;
     return bench_collectives(collectives);
   }
+  if (flags.what == std::vector<std::string>{"laplace"}) {
+    return bench_laplace(
+        {flags.assumptions, options.run.filter, flags.json, options.run.quiet, options.run.out});
+  }
   if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);
   if (flags.what == std::vector<std::string>{"harness"}) return bench_rate(options.run, flags.cases);
   options.against = flags.against;
   options.blocks = flags.blocks;
   const bool quiet = options.run.quiet;
-  const std::vector<Case> cases = cases_of(flags.what, &options.judged_instead);
   const BenchResult result =
-      bench_cases(options, cases, [&](const BenchRow& row, int64_t done, int64_t total) {
+      bench_cases(options, cases_of(flags.what), [&](const BenchRow& row, int64_t done, int64_t total) {
         if (!quiet)
           std::fprintf(stderr, "%lld/%lld  %s\n", static_cast<long long>(done), static_cast<long long>(total),
                        row.id.c_str());
@@ -143,7 +134,7 @@ void register_bench(VerbTable& table) {
          auto flags = std::make_shared<BenchFlags>();
          command
              .add_option("WHAT", flags->what,
-                         "ops, models, gla, muon, compile, collectives, calibration, harness")
+                         "ops, models, compile, collectives, calibration, harness, laplace")
              ->required();
          command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
          command.add_option("--blocks", flags->blocks, "measurements of each backend")
@@ -154,7 +145,10 @@ void register_bench(VerbTable& table) {
              ->capture_default_str();
          command.add_option("--measurements", flags->measurements,
                             "calibration, collectives: a CSV of measurements instead of the shipped one");
-         command.add_flag("--json", flags->json, "calibration, collectives, compile: print JSON");
+         command.add_option("--assumptions", flags->assumptions,
+                            "laplace: a JSON of candidates, layouts and assumptions instead of the shipped "
+                            "one; --filter chooses candidates");
+         command.add_flag("--json", flags->json, "calibration, collectives, compile, laplace: print JSON");
          return [run_flags, flags] { return bench(*run_flags, *flags); };
        }});
 }
