@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "harness/bench/compile_bench.h"
 #include "harness/bench/harness_bench.h"
 #include "harness/worker/locate.h"
+#include "suites/gla/bench_gla.h"
 #include "suites/ops/bench_ops.h"
 #include "sweeps/sources.h"
 
@@ -31,21 +33,34 @@ struct BenchFlags {
   bool json = false;
 };
 
-std::vector<Case> cases_of(const std::vector<std::string>& what) {
+// `instead`: cases to judge in place of some (BenchOptions::judged_instead).
+std::vector<Case> cases_of(const std::vector<std::string>& what,
+                           std::map<std::string, Case>* instead = nullptr) {
   std::vector<Case> cases;
+  const auto add = [&](std::vector<suites::BenchCase> pairs) {
+    for (suites::BenchCase& pair : pairs) {
+      if (instead != nullptr) instead->emplace(pair.timed.id, std::move(pair.judged));
+      cases.push_back(std::move(pair.timed));
+    }
+  };
   for (const std::string& name : what) {
     std::vector<Case> more;
     if (name == "ops") {
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
+    } else if (name == "gla") {
+      add(suites::bench_gla_cases());
+    } else if (name == "muon") {
+      add(suites::bench_muon_cases());
     } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness" ||
                name == "laplace") {
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
-      throw Error(ErrorCode::invalid_argument, "bench " + name +
-                                                   ": not in this version; there are: ops, models, compile, "
-                                                   "collectives, calibration, harness, laplace");
+      throw Error(ErrorCode::invalid_argument,
+                  "bench " + name +
+                      ": not in this version; there are: ops, models, gla, muon, compile, "
+                      "collectives, calibration, harness, laplace");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -109,8 +124,9 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
   options.against = flags.against;
   options.blocks = flags.blocks;
   const bool quiet = options.run.quiet;
+  const std::vector<Case> cases = cases_of(flags.what, &options.judged_instead);
   const BenchResult result =
-      bench_cases(options, cases_of(flags.what), [&](const BenchRow& row, int64_t done, int64_t total) {
+      bench_cases(options, cases, [&](const BenchRow& row, int64_t done, int64_t total) {
         if (!quiet)
           std::fprintf(stderr, "%lld/%lld  %s\n", static_cast<long long>(done), static_cast<long long>(total),
                        row.id.c_str());
@@ -134,7 +150,7 @@ void register_bench(VerbTable& table) {
          auto flags = std::make_shared<BenchFlags>();
          command
              .add_option("WHAT", flags->what,
-                         "ops, models, compile, collectives, calibration, harness, laplace")
+                         "ops, models, gla, muon, compile, collectives, calibration, harness, laplace")
              ->required();
          command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
          command.add_option("--blocks", flags->blocks, "measurements of each backend")
