@@ -212,7 +212,7 @@ BenchResult bench_cases(const BenchOptions& options, const std::vector<Case>& ca
       row.mode = mode;
       const auto other = peer_statuses.find({c.id, mode});
       if (!is_pass(own->second)) row.not_timed = std::string(name_of(own->second)) + " on " + result.backend;
-      if (other == peer_statuses.end() || !is_pass(other->second)) {
+      if (!result.peer.empty() && (other == peer_statuses.end() || !is_pass(other->second))) {
         row.not_timed = (other == peer_statuses.end() ? "absent" : std::string(name_of(other->second))) +
                         " on " + result.peer;
       }

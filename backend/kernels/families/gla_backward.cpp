@@ -201,7 +201,7 @@ class GlaBackward {
       }
       // The rows that the products belong to: [keys, chunks, blocks, count].
       const auto rows_of = [&](const AccessPattern& x) {
-        const int64_t step = masked ? count : 2 * count;
+        const int64_t step = std::max(masked ? count : 2 * count, 1);
         return x.reshaped({s.chunks, tiles_.columns() / step, step}).slice(1, 0, blocks).slice(2, to, count);
       };
       if (level.h == 0) {
