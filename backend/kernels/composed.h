@@ -56,8 +56,7 @@ class Composition {
   std::map<ValueId, int32_t> places_;   // numbers of the Program's HBM tensors
 };
 
-// The call as its decomposition (core/decompose): what fused operators without a kernel of their own are, and
-// calls that their kernels do not take.
+// The call as its decomposition (core/decompose): calls that the kernels of fused operators do not take.
 void run_decomposition(KernelContext& ctx);
 
 }  // namespace assay::backend

@@ -93,6 +93,43 @@ TEST(GlaKernel, OtherGenerations) {
   check_gla({70, 8, 8, 32, 1, DType::bf16}, {Generation::trn1, Generation::trn3});
 }
 
+// One row of many heads, key and value sizes beyond a tile and a bank, a state in the operands' dtype.
+TEST(GlaKernel, Steps) {
+  struct Step {
+    int64_t batch, heads, key, value;
+    DType dtype, state;
+    Generation generation = Generation::trn2;
+  };
+  for (const Step& s : {Step{1, 1, 1, 1, DType::f32, DType::f32},
+                        {2, 3, 130, 520, DType::f32, DType::f32},
+                        {3, 20, 16, 24, DType::bf16, DType::f32},
+                        {1, 2, 8, 8, DType::bf16, DType::bf16, Generation::trn1},
+                        {1, 2, 8, 8, DType::f16, DType::f32, Generation::trn3}}) {
+    std::mt19937 random(3);
+    const auto draw = [&](DType dtype, const Shape& shape, double low, double high) {
+      std::uniform_real_distribution<double> uniform(low, high);
+      std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+      for (double& v : values) v = uniform(random);
+      return Wide::from(Tensor::from_doubles(dtype, shape, values));
+    };
+    const Shape keys{s.batch, s.heads, s.key}, values{s.batch, s.heads, s.value},
+        state{s.batch, s.heads, s.key, s.value};
+    const Wide wides[] = {draw(s.dtype, keys, -1, 1), draw(s.dtype, keys, -1, 1),
+                          draw(s.dtype, values, -1, 1), draw(DType::f32, keys, -1, 0),
+                          draw(s.state, state, -1, 1)};
+    const std::vector<TensorMeta> metas{
+        {s.dtype, keys}, {s.dtype, keys}, {s.dtype, values}, {DType::f32, keys}, {s.state, state}};
+    const std::vector<NamedArgument> arguments{{"q", ValueArg{0}},
+                                               {"k", ValueArg{1}},
+                                               {"v", ValueArg{2}},
+                                               {"g", ValueArg{3}},
+                                               {"state", ValueArg{4}}};
+    const std::string op = "assay::gla_recurrent_step.default";
+    check_call(OpCall(op, metas, arguments, *infer(OpCall(op, metas, arguments))),
+               {&wides[0], &wides[1], &wides[2], &wides[3], &wides[4]}, s.generation);
+  }
+}
+
 // Statically unrolled: each segment of chunks adds the same instructions.
 TEST(GlaKernel, InstructionsGrowByChunks) {
   for (const bool backward : {false, true}) {
