@@ -16,16 +16,16 @@ std::string percent(double share) { return fmt::format("{:+.1f} %", share * 100)
 
 std::string ranges_text(const Report& r) {
   std::string out =
-      fmt::format("\nWhere the published figures fall\n{:<38}{:>12}{:>14}{:>14}  {:<9}{}\n", "figure",
+      fmt::format("\nWhere the published figures fall\n{:<38}{:>12}{:>14}{:>14}  {:<16}{}\n", "figure",
                   "published", "lowest", "highest", "", "at the lowest; at the highest");
   for (const Range& range : r.ranges) {
     const bool small = std::abs(range.published) < 10;
     const auto number = [&](double v) { return small ? percent(v) : fmt::format("{:.1f}", v); };
     const std::string place = range.figures == 0            ? "nothing"
                               : range.inside()              ? "inside"
-                              : range.published < range.low ? "below"
-                                                            : "above";
-    out += fmt::format("{:<38}{:>12}{:>14}{:>14}  {:<9}{}; {}  ({} of {} figures below the published one)\n",
+                              : range.published < range.low ? "outside, below"
+                                                            : "outside, above";
+    out += fmt::format("{:<38}{:>12}{:>14}{:>14}  {:<16}{}; {}  ({} of {} figures below the published one)\n",
                        range.what, number(range.published), number(range.low), number(range.high), place,
                        range.low_at, range.high_at, range.below, range.figures);
   }
