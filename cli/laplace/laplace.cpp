@@ -216,6 +216,7 @@ class Costing {
 
   void ranges() {
     const Published& published = all().published;
+    std::vector<Figure> any_training, any_decoding;  // which mode was published is not stated
     for (const Mode mode : {Mode::compile, Mode::eager}) {
       std::vector<Figure> tokens, gains;
       for (std::size_t k = 0; k < out_.training.size(); ++k) {
@@ -233,7 +234,11 @@ class Costing {
           decoded.push_back({d.tokens_per_s, d.candidate + " " + d.layout});
       }
       range(fmt::format("decode tokens/s, {}", name_of(mode)), published.decode_tokens_per_s, decoded);
+      any_training.insert(any_training.end(), tokens.begin(), tokens.end());
+      any_decoding.insert(any_decoding.end(), decoded.begin(), decoded.end());
     }
+    range("training tokens/s, either mode", published.training_tokens_per_s, any_training);
+    range("decode tokens/s, either mode", published.decode_tokens_per_s, any_decoding);
     std::vector<Figure> chunks, states;
     for (const ChunkCost& c : out_.chunks) {
       if (c.refused.empty() && c.chunk != all().chunk_size) {
