@@ -19,6 +19,7 @@
 #include "harness/judge/end_to_end.h"
 #include "harness/judge/expected.h"
 #include "harness/judge/node_rules.h"
+#include "harness/judge/trajectories_cache.h"
 #include "harness/judge/vacuous.h"
 #include "reference/evaluate.h"
 
@@ -26,9 +27,6 @@ namespace assay {
 namespace {
 
 using reference::Wide;
-
-// What one trajectory observed: by output, then step.
-using Observations = std::vector<std::vector<Wide>>;
 
 class Trajectories {
  public:
@@ -55,6 +53,11 @@ class Trajectories {
   }
 
   void run() {
+    const TrajectoriesCache cache(request_);
+    if (auto found = cache.find()) {
+      results_ = std::move(*found);
+      return;
+    }
     const std::size_t count = 1 + static_cast<std::size_t>(kStepReplays);
     results_.resize(count);
     std::atomic<std::size_t> next{0};
@@ -78,6 +81,7 @@ class Trajectories {
     work();
     for (std::thread& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
+    cache.keep(results_);
   }
 
   bool flushes() const { return flushes_; }

@@ -22,6 +22,9 @@ struct StepsRequest {
   // What each step returned beside the carried outputs, joined: [steps, ...], in the order of
   // observed_outputs.
   std::vector<Tensor> observed;
+  // Where the reference's trajectories are kept for the next judgement of this case (trajectories_cache.h);
+  // "": nowhere.
+  std::string cache_dir;
 };
 
 // Numbers of the graph's outputs that are tensors and no carried ones.

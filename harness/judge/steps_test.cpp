@@ -4,10 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
 
 #include "core/error.h"
+#include "core/io/safetensors.h"
 #include "harness/judge/testing/cases.h"
+#include "harness/judge/trajectories_cache.h"
 
 namespace assay {
 namespace {
@@ -155,6 +160,54 @@ TEST(JudgeSteps, TheReferenceIsJudgedByFloat128) {
   const Verdict verdict = judge_steps(request);
   EXPECT_EQ(verdict.status, Status::pass) << verdict.detail;
   EXPECT_EQ(verdict.witness, "float128");
+}
+
+TEST(JudgeSteps, TrajectoriesAreKeptForTheNextJudgement) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("trajectories" + std::to_string(getpid()));
+  std::filesystem::remove_all(folder);
+  StepsRequest request = descended();
+  request.cache_dir = folder.string();
+  const double margin = *judge_steps(request).margin;
+  const std::string path = TrajectoriesCache(request).path();
+  ASSERT_TRUE(std::filesystem::exists(path));
+  EXPECT_EQ(*judge_steps(request).margin, margin);
+
+  // What is there is what is judged by: moved trajectories make the curve wrong.
+  TensorFile file = read_safetensors(path);
+  ASSERT_EQ(file.tensors.size(), 2u * (1 + kStepReplays));
+  for (auto& [name, tensor] : file.tensors) {
+    if (is_integral(tensor.dtype())) continue;
+    std::vector<double> losses = tensor.to_doubles();
+    for (double& loss : losses) loss *= 1.01;
+    tensor = Tensor::from_doubles(DType::f64, {kSteps}, losses);
+  }
+  write_safetensors(path, file);
+  EXPECT_EQ(judge_steps(request).status, Status::wrong);
+
+  // Another seed, Contract, carry, input or number of steps has trajectories of its own; so has the
+  // reference as backend. The mode has none where no rule of the Contract reads it.
+  const auto other = [&](const auto& change) {
+    StepsRequest changed = request;
+    change(changed);
+    return TrajectoriesCache(changed).path() != path;
+  };
+  EXPECT_TRUE(other([](StepsRequest& r) { r.request.seed = 1; }));
+  EXPECT_TRUE(other([](StepsRequest& r) { r.request.contract = Contract(); }));
+  EXPECT_TRUE(other([](StepsRequest& r) { r.carry.pop_back(); }));
+  EXPECT_TRUE(other([](StepsRequest& r) { r.request.inputs[0] = Tensor(DType::f32, {16, 12}); }));
+  EXPECT_TRUE(other([](StepsRequest& r) { r.steps += 1; }));
+  EXPECT_TRUE(other([](StepsRequest& r) { r.request.backend_is_reference = true; }));
+  EXPECT_TRUE(other([](StepsRequest& r) { r.cache_dir.clear(); }));
+  EXPECT_FALSE(other([](StepsRequest& r) { r.request.mode = "compile"; }));
+
+  // A file of something else, or a torn one, is computed again.
+  file.metadata["key"] += " of another";
+  write_safetensors(path, file);
+  EXPECT_EQ(judge_steps(request).status, Status::pass);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  EXPECT_EQ(*judge_steps(request).margin, margin);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(JudgeSteps, CarriesAreUserInputs) {

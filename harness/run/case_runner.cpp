@@ -239,7 +239,8 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
     std::optional<Graph> none;
     const PlannedCase one{functional, planned.mode, planned.same_as};
     RunRequest request = request_of(options_, one, judge_request.inputs, {}, texts.graph_json, none);
-    return run_steps_case({judge_request, texts, std::move(request), &c, worker_.spec().is_null},
+    return run_steps_case({judge_request, texts, std::move(request), &c, worker_.spec().is_null,
+                           cache_dir(options_).value_or("")},
                           std::move(record), worker_, judge_);
   }
   auto prepared = judge_.prepare(judge_request, texts);

@@ -171,7 +171,7 @@ class StepsCase {
     }
     if (checks.unobserved && is_pass(record_.status)) {
       auto [c, request] = steps_.quiet();
-      StepsRun quiet{run_.judge, run_.texts, std::move(request), &c, run_.null_backend};
+      StepsRun quiet{run_.judge, run_.texts, std::move(request), &c, run_.null_backend, {}};
       Steps steps(quiet, worker_);
       if (!repeat_from_checkpoint(steps, c, false)) return std::nullopt;
     }
@@ -240,7 +240,7 @@ class StepsCase {
   }
 
   bool judge_curves() {
-    StepsRequest request{run_.judge, run_.c->steps, run_.c->carry, curves_};
+    StepsRequest request{run_.judge, run_.c->steps, run_.c->carry, curves_, run_.cache_dir};
     const auto verdict = judge_.judge_steps(request, run_.texts);
     if (!verdict) return false;
     conclude(record_, verdict->status, verdict->reason, verdict->detail);

@@ -16,6 +16,7 @@ struct StepsRun {
   RunRequest request;  // of the first step, without a chain: nodes are judged by cases of one step
   const Case* c = nullptr;
   bool null_backend = false;
+  std::string cache_dir;  // StepsRequest::cache_dir
 };
 
 // Runs all steps and has them judged. With Checks::resumes the run is then resumed in the middle from a

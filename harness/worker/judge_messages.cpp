@@ -132,6 +132,7 @@ Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts) {
   json["steps"] = request.steps;
   json["carry"] = request.carry;
   json["observed"] = request.observed.size();
+  json["cache_dir"] = request.cache_dir;
   frame.tensors.insert(frame.tensors.end(), request.observed.begin(), request.observed.end());
   return make_frame(std::move(json), std::move(frame.tensors));
 }
@@ -148,6 +149,7 @@ StepsRequest decode_steps(Frame frame, const std::string& origin, LastContract& 
     }
     request.carry.emplace_back(entry[0].get<int>(), entry[1].get<std::string>());
   }
+  request.cache_dir = fields.text("cache_dir");
   const auto observed = static_cast<std::size_t>(fields.integer("observed"));
   if (observed > frame.tensors.size()) fields.fail("observed", "one tensor for each curve");
   const auto first = frame.tensors.end() - static_cast<std::ptrdiff_t>(observed);

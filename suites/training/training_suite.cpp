@@ -141,7 +141,8 @@ class TrainingSuite : public Suite {
     }
     for (const char* model : {"gla", "transformer"}) {
       sink(training_case(model, kMini, DType::f32, {"60-steps", 60, 0.8}));
-      sink(training_case(model, kMillion, DType::f32, {"200-steps", 200, 0.6, true, true}));
+      sink(training_case(model, kMillion, DType::f32, {"20-steps", 20, 0.7}));
+      sink(training_case(model, kMillion, DType::f32, {"200-steps", 200, 0.5, true, true}));
     }
   }
 };
