@@ -3,11 +3,30 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <type_traits>
 
 #include "reference/ops/elementwise.h"
 #include "reference/table.h"
 
 namespace assay::reference {
+
+// fn::gelu with the argument of erfc in double, some five times as fast: the value's relative error of 2 z^2
+// units is 1e-13 where an f32 underflows, and so nothing for dtypes narrower than f64.
+template <class T>
+T gelu_in_double(T x) {
+  if (!std::is_same_v<T, double> && !declared<T>(Function::gelu)) return fn::gelu(x);
+  using std::erfc;
+  using std::exp;
+  using std::sqrt;
+  const auto v = plain(x);
+  using Value = std::remove_cv_t<decltype(v)>;
+  const Value phi = erfc(-(v * sqrt(Value(0.5)))) / 2;
+  const Value f = v < -std::numeric_limits<double>::max() ? Value(-0.0) : Value(v * phi);
+  return finish_function(Function::gelu, f, x, [&] {
+    return phi + v * exp(-(v * v) / 2) * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);
+  });
+}
 
 template <class T>
 std::vector<Array<T>> gelu(const OpCall& call, const Inputs<T>& in) {
@@ -17,8 +36,10 @@ std::vector<Array<T>> gelu(const OpCall& call, const Inputs<T>& in) {
     throw Error(ErrorCode::invalid_argument,
                 call.op() + ": approximate is \"" + approximate + "\", expected \"none\" or \"tanh\"");
   }
-  if (approximate == "none") {
+  if (approximate == "none" && out.meta.dtype == DType::f64) {
     map(in[0]->real, out.real, fn::gelu<T>);
+  } else if (approximate == "none") {
+    map(in[0]->real, out.real, gelu_in_double<T>);
   } else {
     map(in[0]->real, out.real, fn::gelu_tanh<T>);
   }
