@@ -18,6 +18,7 @@
 #include "harness/bench/harness_bench.h"
 #include "harness/worker/locate.h"
 #include "suites/gla/bench_gla.h"
+#include "suites/layers/bench_layers.h"
 #include "suites/ops/bench_ops.h"
 #include "sweeps/sources.h"
 
@@ -49,6 +50,11 @@ std::vector<Case> cases_of(const std::vector<std::string>& what,
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
+    } else if (name == "layers") {
+      more = suites::bench_layer_cases(false);
+      if (instead != nullptr) {
+        for (Case& small : suites::bench_layer_cases(true)) instead->emplace(small.id, std::move(small));
+      }
     } else if (name == "gla") {
       add(suites::bench_gla_cases());
     } else if (name == "muon") {
@@ -59,8 +65,8 @@ std::vector<Case> cases_of(const std::vector<std::string>& what,
     } else {
       throw Error(ErrorCode::invalid_argument,
                   "bench " + name +
-                      ": not in this version; there are: ops, models, gla, muon, compile, "
-                      "collectives, calibration, harness, laplace");
+                      ": not in this version; there are: ops, models, layers, gla, "
+                      "muon, compile, collectives, calibration, harness, laplace");
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -149,8 +155,9 @@ void register_bench(VerbTable& table) {
          auto run_flags = add_run_flags(command);
          auto flags = std::make_shared<BenchFlags>();
          command
-             .add_option("WHAT", flags->what,
-                         "ops, models, gla, muon, compile, collectives, calibration, harness, laplace")
+             .add_option(
+                 "WHAT", flags->what,
+                 "ops, models, layers, gla, muon, compile, collectives, calibration, harness, laplace")
              ->required();
          command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
          command.add_option("--blocks", flags->blocks, "measurements of each backend")
@@ -161,9 +168,10 @@ void register_bench(VerbTable& table) {
              ->capture_default_str();
          command.add_option("--measurements", flags->measurements,
                             "calibration, collectives: a CSV of measurements instead of the shipped one");
-         command.add_option("--assumptions", flags->assumptions,
-                            "laplace: a JSON of candidates, layouts and assumptions instead of the shipped "
-                            "one; --filter chooses candidates");
+         command.add_option(
+             "--assumptions", flags->assumptions,
+             "laplace: a JSON of candidates, layouts and assumptions instead of the shipped one; "
+             "--filter chooses candidates");
          command.add_flag("--json", flags->json, "calibration, collectives, compile, laplace: print JSON");
          return [run_flags, flags] { return bench(*run_flags, *flags); };
        }});
