@@ -72,6 +72,24 @@ TEST(JudgeOperators, NaNByDefinitionIsComparedWhereASuiteSaysSo) {
   EXPECT_EQ(Judge(std::move(request)).judge(zeros).status, Status::vacuous);
 }
 
+// An uninitialised byte may equal the one that buffers are filled with.
+TEST(JudgeOperators, WhatMayHoldAnythingIsNeverStale) {
+  JudgedCase c;
+  c.graph = emulation::one_node({"aten::empty.memory_format",
+                                 {},
+                                 {},
+                                 {emulation::ints_arg("size", {1}), {"dtype", DTypeArg{DType::boolean}}}});
+  RunResult run;
+  run.outputs = {Tensor::from_bytes(DType::boolean, {1}, "\xa5", 1)};
+  JudgeRequest request;
+  request.case_id = "test/anything";
+  request.graph = c.graph;
+  request.contract = emulation::emulated_contract();
+  request.mode = "eager";
+  const Verdict verdict = Judge(std::move(request)).judge(run);
+  EXPECT_EQ(verdict.status, Status::pass) << text_of(verdict);
+}
+
 // Numbers that the harness drew are not the device's.
 TEST(JudgeOperators, DrawsOfTheHarnessAreNotJudged) {
   JudgedCase c;
