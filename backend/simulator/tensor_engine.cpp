@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kSets = 128, kWays = 4;
 constexpr std::size_t kMaxProducts = 256;
-constexpr int kChunk = 32;                        // partitions of PSUM that one task computes
 constexpr int kMinChunk = 32;                     // partitions of PSUM that one task computes, at least
 constexpr int64_t kSmallWork = int64_t{1} << 18;  // multiply-accumulates that are not worth a second thread
 
