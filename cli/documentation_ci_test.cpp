@@ -69,7 +69,10 @@ class Documentation : public ProgramTest {
     std::filesystem::copy_file(ASSAY_BINARY_DIR "/lib/assay_null.so", path("PLUGIN.so"));
     std::filesystem::copy_file(ASSAY_SOURCE_DIR "/suites/witness/data/opinfo.jsonl.zst",
                                path("all.jsonl.zst"));
-    std::filesystem::create_directory_symlink(ASSAY_SOURCE_DIR "/sweeps", folder_ / "sweeps");
+    for (const char* name : {"sweeps", "docs"}) {
+      std::filesystem::create_directory_symlink(std::filesystem::path(ASSAY_SOURCE_DIR) / name,
+                                                folder_ / name);
+    }
     for (const char* out : {"assay-out/RUN", "BASE_RUN", "CURRENT_RUN"}) {
       ASSERT_EQ(assay({"run", "--backend", "reference", "--filter", "ops/relu/*", "--out", out}).status, 0);
     }

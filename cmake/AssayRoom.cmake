@@ -7,6 +7,7 @@
 #   *_nightly_test.cpp  assay_NAME_nightly_tests  ctest label nightly
 #   *_fuzz.cpp          one libFuzzer program each, with ASSAY_FUZZ
 #   *_main.cpp          never in the library; the room adds its own programs
+include(GNUInstallDirs)
 function(assay_room name)
   cmake_parse_arguments(ROOM "" "EXCLUDE" "DEPENDS;LINK;TEST_LINK" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -15,16 +16,18 @@ function(assay_room name)
   endif()
   set(library ${all})
   list(FILTER library EXCLUDE REGEX "_(test|fuzz|main)\\.cpp$")
+  set(includes $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/abi>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/assay-kernels>)
   set(deps ${ROOM_DEPENDS})
   list(TRANSFORM deps PREPEND assay_)
   if(library)
     add_library(assay_${name} STATIC ${library})
-    target_include_directories(assay_${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/abi)
+    target_include_directories(assay_${name} PUBLIC ${includes})
     target_link_libraries(assay_${name} PUBLIC ${deps} ${ROOM_LINK})
     assay_lean(assay_${name} assay_precompiled)
   else()
     add_library(assay_${name} INTERFACE)
-    target_include_directories(assay_${name} INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/abi)
+    target_include_directories(assay_${name} INTERFACE ${includes})
     target_link_libraries(assay_${name} INTERFACE ${deps} ${ROOM_LINK})
   endif()
   if(ASSAY_TESTS)

@@ -10,6 +10,7 @@
 #include "backend/compiler/graph_key.h"
 #include "backend/compiler/legalise.h"
 #include "backend/compiler/linker.h"
+#include "backend/compiler/patterns.h"
 #include "backend/compiler/regions.h"
 #include "backend/compiler/storage.h"
 #include "core/error.h"
@@ -380,7 +381,12 @@ std::vector<TensorMeta> output_metas(const Graph& graph) {
 
 CompiledGraph compile_graph(const Graph& graph, const CoreDescription& core, const CompileOptions& options,
                             int64_t hbm_bytes) {
-  return GraphCompiler(graph, core, options, hbm_bytes).compile();
+  if (!options.fuse || custom_kernels().fused().empty())
+    return GraphCompiler(graph, core, options, hbm_bytes).compile();
+  const Graph rewritten = with_custom_kernels(graph, custom_kernels(), core);
+  CompiledGraph out = GraphCompiler(rewritten, core, options, hbm_bytes).compile();
+  out.statistics.nodes = static_cast<int64_t>(graph.nodes.size());  // that it stands for
+  return out;
 }
 
 std::string CompiledGraph::diagnostics() const {

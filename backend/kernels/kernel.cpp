@@ -1,5 +1,6 @@
 #include "backend/kernels/kernel.h"
 
+#include "backend/kernels/custom.h"
 #include "core/error.h"
 
 namespace assay::backend {
@@ -45,8 +46,13 @@ void register_kernels(KernelTable& table);  // generated
 
 const KernelTable& kernels() {
   static const KernelTable table = [] {
-    KernelTable out;
-    register_kernels(out);
+    KernelTable own, out;
+    register_kernels(own);
+    const auto& custom = custom_kernels().kernels();
+    for (const auto& [name, kernel] : custom) out.add(name, kernel);
+    for (const std::string& name : own.names()) {
+      if (!custom.contains(name)) out.add(name, *own.find(name));
+    }
     return out;
   }();
   return table;

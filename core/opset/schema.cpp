@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.h"
+#include "core/opset/added_schemas.h"
 
 namespace assay {
 
@@ -38,6 +43,35 @@ const std::vector<Schema>& all_schemas() {
   return schemas;
 }
 
+namespace {
+
+// Schemas of operators that were added while the program runs.
+struct AddedSchemas {
+  std::shared_mutex mutex;
+  std::map<std::string, Schema, std::less<>> by_name;  // nodes stay where they are
+  static AddedSchemas& instance() {
+    static AddedSchemas all;
+    return all;
+  }
+};
+
+}  // namespace
+
+const Schema& add_schema(std::string_view text) {
+  Schema schema = parse_schema(text);
+  const std::string name = schema.full_name();
+  AddedSchemas& added = AddedSchemas::instance();
+  const Schema* known = find_schema(name);
+  if (known == nullptr) {
+    const std::unique_lock lock(added.mutex);
+    known = &added.by_name.try_emplace(name, std::move(schema)).first->second;
+  }
+  if (known->text != text)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} is {} already, not {}", name, known->text, text));
+  return *known;
+}
+
 const Schema* find_schema(std::string_view full_name) {
   struct Hash {
     using is_transparent = void;
@@ -49,7 +83,11 @@ const Schema* find_schema(std::string_view full_name) {
     return out;
   }();
   const auto found = index.find(full_name);
-  return found == index.end() ? nullptr : found->second;
+  if (found != index.end()) return found->second;
+  AddedSchemas& added = AddedSchemas::instance();
+  const std::shared_lock lock(added.mutex);
+  const auto later = added.by_name.find(full_name);
+  return later == added.by_name.end() ? nullptr : &later->second;
 }
 
 namespace {

@@ -41,7 +41,8 @@ std::string CompileRun::graph_of(Part& part) const {
   std::set<ValueId> needed_outside;
   for (const GraphOutput& output : graph_.outputs) needed_outside.insert(output.value);
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-    if (members.count(static_cast<int>(n)) != 0) continue;
+    // What only an assertion about its metadata reads is no result.
+    if (members.count(static_cast<int>(n)) != 0 || is_assertion_node(graph_.nodes[n])) continue;
     for (const ValueId id : inputs_of(graph_.nodes[n])) needed_outside.insert(id);
   }
 
