@@ -1,5 +1,6 @@
 #include "backend/simulator/rows.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -357,6 +358,8 @@ void Row::store(std::byte* base, const int64_t* in) const {
 
 // Runs of at least this many bytes are worth a call of memcpy.
 constexpr int64_t kLongRun = 64;
+// Elements of a run of which each may lie in a cache line of its own.
+constexpr int64_t kTurnedRun = 64;
 
 void Row::load_raw(const std::byte* base, std::byte* out) const {
   if (contiguous() || (inner_stride_ == element_ && inner_ * element_ >= kLongRun)) {
@@ -365,6 +368,18 @@ void Row::load_raw(const std::byte* base, std::byte* out) const {
         [&](int64_t at, int64_t number) { std::memcpy(out + number * element_, base + at, bytes); });
   }
   const auto each = [&]<typename T>(T) {
+    // Runs that begin at neighbouring elements: a part of every run before the next part, so that cache lines
+    // are read once.
+    if (rank_ == 1 && strides_[0] == element_ && inner_stride_ != element_) {
+      for (int64_t first = 0; first < inner_; first += kTurnedRun) {
+        const int64_t n = std::min(kTurnedRun, inner_ - first);
+        for (int64_t k = 0; k < sizes_[0]; ++k) {
+          read_run<T>(base + offset_ + k * element_ + first * inner_stride_, inner_stride_, n,
+                      reinterpret_cast<T*>(out) + k * inner_ + first, [](T v) { return v; });
+        }
+      }
+      return;
+    }
     for_each_run([&](int64_t at, int64_t number) {
       read_run<T>(base + at, inner_stride_, inner_, reinterpret_cast<T*>(out) + number,
                   [](T v) { return v; });
