@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/judge/vacuous.h"
+#include "harness/judge/widened.h"
 
 namespace assay {
 namespace {
@@ -71,10 +72,11 @@ class OutputJudge {
         }
       }
       open[i] = (reading.skip_undetermined && is_marked(output_.undetermined, at)) ||
-                (!sigma_.empty() && std::isnan(sigma_[at]));
+                is_marked(output_.overflowing, at) || (!sigma_.empty() && std::isnan(sigma_[at]));
       verdict.undetermined += open[i] ? 1 : 0;
     }
     if (integers) {
+      if (reading.file && positions_.empty()) prefer_held(output_.centre, output_.widened, want);
       judge_integers(want, open, verdict);
     } else {
       judge_floats(want, open, verdict);
@@ -123,6 +125,13 @@ class OutputJudge {
         rounding[i] = std::isfinite(once[i]) ? std::fabs(once[i] - want.real[i]) : 0;
         if (file > format.unit_roundoff()) rounding[i] += file * magnitude;
         bound[i] = open[i] ? kInfinity : rounding[i];
+      }
+    }
+    if (expected_ && output_.widened.real.size() == output_.centre.real.size()) {
+      for (std::size_t i = 0; i < bound.size(); ++i) {
+        const std::size_t at = position(i);
+        const double moved = std::fabs(output_.widened.real[at] - output_.centre.real[at]);
+        if (std::isfinite(moved)) bound[i] += moved;
       }
     }
     std::vector<bool> bent(values.size(), false);

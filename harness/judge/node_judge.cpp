@@ -11,6 +11,7 @@
 #include "harness/judge/selection.h"
 #include "harness/judge/statistics.h"
 #include "harness/judge/vacuous.h"
+#include "harness/judge/widened.h"
 
 namespace assay {
 namespace {
@@ -387,6 +388,12 @@ NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const re
   if (is_integral(meta.dtype)) {
     comparison = compare_exact(got, wanted.rounded(), rule);
     if (!comparison.ok() && is_equal_choice(output, got, expected, rule)) comparison = Comparison{};
+    if (!comparison.ok()) {
+      if (const auto wide = evaluate_widened(*question_.call, question_.inputs)) {
+        prefer_held(standard.value, wide->at(static_cast<std::size_t>(output)), wanted);
+        comparison = compare_exact(got, wanted.rounded(), rule);
+      }
+    }
   } else {
     std::vector<double> bound = standard.bound;
     bound.resize(wanted.real.size());
@@ -397,6 +404,16 @@ NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const re
       if (std::isfinite(wanted.real[i])) bound[i] += file_roundoff * std::fabs(wanted.real[i]);
     }
     comparison = compare_bounded(got, wanted, bound, rule);
+    if (!comparison.ok()) {
+      if (const auto wide = evaluate_widened(*question_.call, question_.inputs)) {
+        const reference::Wide& moved = wide->at(static_cast<std::size_t>(output));
+        for (std::size_t i = 0; i < bound.size() && i < moved.real.size(); ++i) {
+          const double difference = std::fabs(moved.real[i] - standard.value.real[i]);
+          if (std::isfinite(difference)) bound[i] += difference;
+        }
+        comparison = compare_bounded(got, wanted, bound, rule);
+      }
+    }
   }
   verdict.margin = comparison.margin;
   verdict.worst = comparison.worst;

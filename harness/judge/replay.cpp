@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "harness/judge/decisions.h"
 #include "harness/judge/node_rules.h"
 #include "harness/judge/selection.h"
+#include "harness/judge/widened.h"
 #include "reference/overlap.h"
 
 namespace assay {
@@ -88,6 +90,10 @@ class Replayer {
     }
     if (request_.witness && result_.followed == 0) use_witness();
     explore(centres);
+    if (request_.second_look) {
+      mark_differences(centres, walk_overflowing(), &ReplayedOutput::overflowing, false);
+      if (request_.expected) keep_widened();
+    }
     return std::move(result_);
   }
 
@@ -124,7 +130,7 @@ class Replayer {
       }
     }
     std::vector<std::vector<Wide>> extrapolated;
-    if (request_.extrapolate && !replays.empty()) {
+    if (request_.second_look && !replays.empty()) {
       const SpreadInputs far = gather_inputs(call, inputs, &Spread::extrapolated);
       for (std::size_t r = 0; r < 2 * kReplays; ++r) {
         extrapolated.push_back(extrapolate(call, spread, far, r, replays[r / 2]));
@@ -374,6 +380,32 @@ class Replayer {
       const auto found = by_node.find(node);
       if (found != by_node.end()) {
         for (const Alternative* alternative : found->second) force(outputs, *alternative);
+      }
+      return outputs;
+    };
+    return reference::walk(graph_, *request_.inputs, hooks);
+  }
+
+  void keep_widened() {
+    auto outputs = walk_widened(graph_, *request_.inputs);
+    for (std::size_t i = 0; outputs && i < outputs->size(); ++i)
+      result_.outputs[i].widened = std::move((*outputs)[i]);
+  }
+
+  // The fp64 chain with NaN wherever the device may have infinity, NaN or the right number.
+  std::vector<Wide> walk_overflowing() const {
+    reference::WalkHooks hooks;
+    hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
+      const auto known = followed_.find(node);
+      std::vector<Wide> outputs =
+          known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
+      const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
+      const auto bounded = reference::evaluate_bounded(call, inputs, precision);
+      for (std::size_t o = 0; o < outputs.size() && o < bounded.size(); ++o) {
+        for (std::size_t i = 0; i < outputs[o].real.size() && i < bounded[o].special.size(); ++i) {
+          if ((bounded[o].special[i] & reference::special_early_overflow) != 0)
+            outputs[o].real[i] = std::numeric_limits<double>::quiet_NaN();
+        }
       }
       return outputs;
     };

@@ -35,10 +35,12 @@ struct ReplayRequest {
   // What the file says, parallel to graph.outputs; null where it says nothing or holds a slice only.
   std::vector<const reference::Wide*> file_outputs;
   const std::vector<NodeOutcome>* device = nullptr;  // free-pass outputs of decisions; null in compile mode
-  // Also walk with every rounding of every replay kExtrapolation times as large, with either sign: where an
-  // output is no straight line over that range, a few replays may miss what a rounding can do to it. Three
-  // times as dear again.
-  bool extrapolate = false;
+  // The second look at outputs that failed: is it something that a right device can do, though the replays
+  // do not show it? Walks with every rounding of every replay kExtrapolation times as large, with either sign
+  // (where an output is no straight line over that range, a few replays may miss what a rounding can do to
+  // it); with NaN where the Contract lets an intermediate overflow early; and, for a file, in f64 throughout.
+  // Three times as dear again.
+  bool second_look = false;
 };
 
 // One output of the graph (parallel to graph.outputs; empty for constants).
@@ -47,11 +49,15 @@ struct ReplayedOutput {
   std::vector<reference::Wide> replays;  // kReplays, or empty: all equal the centre
   // 2 kReplays, or empty: replay r with its roundings times kExtrapolation, then times -kExtrapolation.
   std::vector<reference::Wide> extrapolated;
+  // In f64 throughout, where a file says what is right; empty without a second look. It differs from the
+  // centre where an operator of a narrower dtype holds a number like 0.7 as that dtype does.
+  reference::Wide widened;
   bool rounding = false;  // a rounding point is among its ancestors
   bool zero_sign = true;  // the sign of a zero is defined by every ancestor
   // The file holds other indices of a selection than the device, of equal values: any of them is right.
   bool file_ties = false;
   // By number (complex: parts); empty: none.
+  std::vector<bool> overflowing;  // behind an element that may be infinite or NaN on a right device
   std::vector<bool>
       undetermined;  // behind a decision that the spread leaves open and the device did not show
   std::vector<bool>
