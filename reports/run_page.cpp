@@ -192,6 +192,7 @@ class RunPage {
       });
     };
     time("wall_us", [](const Record& r) { return std::optional(r.wall_s); });
+    time("judge_us", [](const Record& r) { return r.judge_s; });
     time("prepare_us", [](const Record& r) { return r.phases.prepare_s; });
     time("compile_us", [](const Record& r) { return r.phases.compile_cold_s; });
     time("first_us", [](const Record& r) { return r.phases.first_run_s; });

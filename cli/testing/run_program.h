@@ -199,6 +199,7 @@ class ProgramTest : public testing::Test {
 inline std::string without_times(Record record) {
   record.phases = {};
   record.wall_s = 0;
+  record.judge_s.reset();
   record.device.reset();
   record.compiles = {};
   for (Fallback& fallback : record.fallbacks) fallback.seconds = 0;

@@ -21,7 +21,7 @@ Frame encode_greeting(int rank, const std::string& token, const std::string& ver
 }
 
 RankGreeting decode_greeting(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": greeting");
   return {static_cast<int>(fields.integer("rank", 0, kMaxRanks)), fields.text("token"),
           fields.text("version"), fields.text_or("problem", "")};
@@ -43,7 +43,7 @@ Frame encode(const RankTask& task) {
 }
 
 RankTask decode_rank_task(Frame frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": task");
   RankTask task;
   task.case_id = fields.text("case_id");
@@ -76,7 +76,7 @@ Frame encode(const RankAnswer& answer) {
 }
 
 RankAnswer decode_rank_answer(Frame frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": answer");
   RankAnswer answer;
   answer.error = fields.text("error");
@@ -95,7 +95,7 @@ RankAnswer decode_rank_answer(Frame frame, const std::string& origin) {
 }
 
 bool rank_frame_is_progress(const Frame& frame, std::string& node) {
-  const Json json = header_of(frame, "rank");
+  const Json& json = header_of(frame, "rank");
   if (json["type"] != "progress") return false;
   node = Fields(json, "rank: progress").text("node");
   return true;

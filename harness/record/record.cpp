@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "core/io/json_object.h"
 
 namespace assay {
 namespace {
@@ -70,9 +71,12 @@ OrderedJson numbers(const std::vector<double>& values) {
 
 OrderedJson json_of(const std::optional<Worst>& worst) {
   if (!worst) return nullptr;
-  return OrderedJson{{"output", worst->output},       {"index", worst->index},
-                     {"got", number(worst->got)},     {"want", number(worst->want)},
-                     {"bound", number(worst->bound)}, {"ulp", number(worst->ulp)}};
+  return json_object({{"output", worst->output},
+                      {"index", worst->index},
+                      {"got", number(worst->got)},
+                      {"want", number(worst->want)},
+                      {"bound", number(worst->bound)},
+                      {"ulp", number(worst->ulp)}});
 }
 
 std::string dump(const OrderedJson& json) {
@@ -255,41 +259,42 @@ std::string to_json_line(const Record& record) {
     for (const auto& [value, text] : kGateStatuses) {
       if (value == gate.status) status = text;
     }
-    gates[name] = {{"status", status}, {"value", number(gate.value)}, {"limit", number(gate.limit)}};
+    gates[name] =
+        json_object({{"status", status}, {"value", number(gate.value)}, {"limit", number(gate.limit)}});
   }
   OrderedJson bad_node = nullptr;
   if (record.first_bad_node) {
     const BadNode& node = *record.first_bad_node;
-    bad_node = {
-        {"name", node.name}, {"op", node.op}, {"source", node.source}, {"margin", number(node.margin)}};
+    bad_node = json_object(
+        {{"name", node.name}, {"op", node.op}, {"source", node.source}, {"margin", number(node.margin)}});
   }
   OrderedJson fallbacks = OrderedJson::array();
   for (const Fallback& fallback : record.fallbacks) {
-    fallbacks.push_back({{"op", fallback.op},
-                         {"reason", fallback.reason},
-                         {"count", fallback.count},
-                         {"bytes", fallback.bytes},
-                         {"seconds", number(fallback.seconds)}});
+    fallbacks.push_back(json_object({{"op", fallback.op},
+                                     {"reason", fallback.reason},
+                                     {"count", fallback.count},
+                                     {"bytes", fallback.bytes},
+                                     {"seconds", number(fallback.seconds)}}));
   }
   OrderedJson residency = nullptr;
   if (record.residency) {
-    residency = {{"nodes", number(record.residency->nodes)},
-                 {"flops", number(record.residency->flops)},
-                 {"bytes", number(record.residency->bytes)},
-                 {"metadata", record.residency->metadata},
-                 {"host_scalar", record.residency->host_scalar}};
+    residency = json_object({{"nodes", number(record.residency->nodes)},
+                             {"flops", number(record.residency->flops)},
+                             {"bytes", number(record.residency->bytes)},
+                             {"metadata", record.residency->metadata},
+                             {"host_scalar", record.residency->host_scalar}});
   }
   const Phases& phases = record.phases;
   OrderedJson misses = OrderedJson::array();
-  for (const std::string& miss : record.compiles.misses) misses.push_back({{"reason", miss}});
+  for (const std::string& miss : record.compiles.misses) misses.push_back(json_object({{"reason", miss}}));
   OrderedJson device = nullptr;
   if (record.device) {
-    device = {{"cycles", record.device->cycles},
-              {"seconds", number(record.device->seconds)},
-              {"instructions", record.device->instructions},
-              {"peak_bytes", record.device->peak_bytes}};
+    device = json_object({{"cycles", record.device->cycles},
+                          {"seconds", number(record.device->seconds)},
+                          {"instructions", record.device->instructions},
+                          {"peak_bytes", record.device->peak_bytes}});
   }
-  OrderedJson json{
+  OrderedJson json = json_object({
       {"schema", record.schema},
       {"id", record.id},
       {"suite", record.suite},
@@ -306,24 +311,24 @@ std::string to_json_line(const Record& record) {
       {"witness", record.witness},
       {"fallbacks", std::move(fallbacks)},
       {"residency", std::move(residency)},
-      {"phases",
-       {{"prepare_s", number(phases.prepare_s)},
-        {"compile_cold_s", number(phases.compile_cold_s)},
-        {"compile_disk_warm_s", number(phases.compile_disk_warm_s)},
-        {"compile_memory_warm_s", number(phases.compile_memory_warm_s)},
-        {"first_run_s", number(phases.first_run_s)},
-        {"steady_s", phases.steady_s.empty() ? OrderedJson(nullptr) : numbers(phases.steady_s)}}},
-      {"compiles",
-       {{"count", record.compiles.count},
-        {"hits_memory", record.compiles.hits_memory},
-        {"hits_disk", record.compiles.hits_disk},
-        {"misses", std::move(misses)}}},
+      {"phases", json_object({{"prepare_s", number(phases.prepare_s)},
+                              {"compile_cold_s", number(phases.compile_cold_s)},
+                              {"compile_disk_warm_s", number(phases.compile_disk_warm_s)},
+                              {"compile_memory_warm_s", number(phases.compile_memory_warm_s)},
+                              {"first_run_s", number(phases.first_run_s)},
+                              {"steady_s",
+                               phases.steady_s.empty() ? OrderedJson(nullptr) : numbers(phases.steady_s)}})},
+      {"compiles", json_object({{"count", record.compiles.count},
+                                {"hits_memory", record.compiles.hits_memory},
+                                {"hits_disk", record.compiles.hits_disk},
+                                {"misses", std::move(misses)}})},
       {"device", std::move(device)},
       {"weight", record.weight},
       {"same_as", record.same_as},
       {"wall_s", number(record.wall_s)},
       {"repro", record.repro},
-  };
+  });
+  if (record.judge_s) json["judge_s"] = number(record.judge_s);
   if (record.traffic) {
     json["traffic"] = {{"algorithm", record.traffic->algorithm},
                        {"sent", record.traffic->sent},
@@ -391,6 +396,7 @@ Record record_from_json(std::string_view line, const std::string& origin) {
   record.weight = object.integer("weight", 1);
   record.same_as = object.text("same_as");
   record.wall_s = object.real("wall_s");
+  if (json.contains("judge_s")) record.judge_s = object.real_or_null("judge_s");
   record.repro = object.text("repro");
   return record;
 }

@@ -119,6 +119,7 @@ struct Record {
   int64_t weight = 1;
   std::string same_as;  // "" if none
   double wall_s = 0;
+  std::optional<double> judge_s;  // of wall_s, spent by the judge; written only if it was asked
   std::string repro;
 };
 

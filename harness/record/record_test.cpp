@@ -45,6 +45,7 @@ Record full_record() {
   record.weight = 4;
   record.same_as = "ops/add.Tensor/f32/0";
   record.wall_s = 2.5;
+  record.judge_s = 1.25;
   record.repro = "assay run ops --filter 'x y'";
   return record;
 }

@@ -165,6 +165,7 @@ void CaseRunner::set_contract(Contract contract) {
 
 std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
   const auto start = std::chrono::steady_clock::now();
+  const double judged_before = judge_.seconds();
   const Record blank = blank_record(options_, planned);
   std::optional<CaseOutcome> outcome;
   const auto failed = [&](Status status, const std::string& reason, const std::string& detail) {
@@ -187,6 +188,7 @@ std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
   }
   if (!outcome) return std::nullopt;
   outcome->record.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (const double judged = judge_.seconds() - judged_before; judged > 0) outcome->record.judge_s = judged;
   for (NodeRecord& node : outcome->nodes) {
     node.case_id = blank.id;
     node.backend = blank.backend;

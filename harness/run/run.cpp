@@ -188,6 +188,7 @@ class Run {
     record.same_as = blank.same_as;
     record.repro = blank.repro;
     record.wall_s = 0;
+    record.judge_s.reset();
     finish({std::move(record), {}, {}, {}});
   }
 

@@ -27,7 +27,7 @@ std::vector<AbiCheck> run_abi_test(const std::string& plugin, double timeout_s) 
       check.detail = "the plug-in's process " + describe_end(exchange, limits);
       continue;
     }
-    const nlohmann::json json = header_of(exchange.reply, plugin);
+    const nlohmann::json& json = header_of(exchange.reply, plugin);
     const Fields fields(json, plugin);
     if (exchange.type == "error") {  // it could not even be loaded
       throw Error(ErrorCode::invalid_argument, fields.text("message"));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/io/json_object.h"
 
 namespace assay {
 namespace {
@@ -28,7 +29,7 @@ Frame make_frame(Json header, std::vector<Tensor> tensors) {
   for (Tensor& tensor : tensors) {
     if (!tensor.defined()) throw Error(ErrorCode::internal, "a frame cannot hold an undefined tensor");
     tensor = tensor.contiguous();
-    metas.push_back({{"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape()}});
+    metas.push_back(json_map({{"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape()}}));
   }
   header["tensors"] = std::move(metas);
   Frame frame;
@@ -37,9 +38,12 @@ Frame make_frame(Json header, std::vector<Tensor> tensors) {
   return frame;
 }
 
-Json header_of(const Frame& frame, const std::string& origin) {
-  Json json = Json::from_msgpack(frame.header, true, false);
-  if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
+const Json& header_of(const Frame& frame, const std::string& origin) {
+  if (!frame.parsed) {
+    frame.parsed = std::make_shared<const Json>(Json::from_msgpack(frame.header, true, false));
+  }
+  const Json& json = *frame.parsed;
+  if (!json.is_object() || !json.contains("type") || !json.at("type").is_string()) {
     throw Error(ErrorCode::malformed_file, origin + ": frame header has no member \"type\"");
   }
   return json;
@@ -105,7 +109,8 @@ void FrameReader::start_header() {
 void FrameReader::start_tensors() {
   frame_.header.resize(header_size_);
   check_msgpack(frame_.header, origin_);
-  const Json json = Json::from_msgpack(frame_.header, true, false);
+  frame_.parsed = std::make_shared<const Json>(Json::from_msgpack(frame_.header, true, false));
+  const Json& json = *frame_.parsed;
   if (!json.is_object()) fail("frame header is not MessagePack");
   const auto list = json.find("tensors");
   if (list == json.end() || !list->is_array()) fail("frame header has no array \"tensors\"");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@ namespace assay {
 struct Frame {
   std::string header;  // MessagePack map, checked by check_msgpack, with the member "tensors"
   std::vector<Tensor> tensors;
+  mutable std::shared_ptr<const nlohmann::json> parsed = nullptr;  // the header's map, once it was needed
 };
 
 struct FrameLimits {
@@ -31,8 +33,8 @@ void check_msgpack(std::string_view bytes, const std::string& origin);
 
 // Adds "tensors" to `header`. Tensors must be defined; non-contiguous ones are copied.
 Frame make_frame(nlohmann::json header, std::vector<Tensor> tensors);
-// The header's map; "type" is a string. Throws Error{malformed_file}.
-nlohmann::json header_of(const Frame& frame, const std::string& origin);
+// The header's map, which lives as long as the frame; "type" is a string. Throws Error{malformed_file}.
+const nlohmann::json& header_of(const Frame& frame, const std::string& origin);
 
 // Assembles a frame from bytes as they come.
 class FrameReader {

@@ -96,6 +96,14 @@ TEST(Frame, TwoFramesInARow) {
   EXPECT_TRUE(reader.empty());
 }
 
+TEST(Frame, ProgressIsAFrameLikeOthers) {
+  for (const int node : {-1, 0, 70'000}) {
+    const Frame frame = parse(bytes_of(encode_progress("free", node)));
+    const Json expected{{"type", "progress"}, {"phase", "free"}, {"node", node}, {"tensors", Json::array()}};
+    EXPECT_EQ(header_of(frame, "test"), expected);
+  }
+}
+
 TEST(Frame, HostileSizesAreRefused) {
   expect_refused(std::string(8, '\xff'), "frame claims");
   expect_refused(std::string(8, '\0'), "frame claims");

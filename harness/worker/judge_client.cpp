@@ -7,6 +7,12 @@
 
 namespace assay {
 
+void JudgeClient::start() {
+  if (process_.running()) return;
+  process_.start({find_program("assay-judge")});
+  contract_.clear();
+}
+
 std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected,
                                       const ExchangeLimits& limits) {
   Exchange exchange = process_.exchange(request, limits, "judge");
@@ -33,9 +39,12 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
 
 std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const JudgeTexts& texts) {
   try {
-    if (!process_.running()) process_.start({find_program("assay-judge")});
-    auto reply = ask(encode_prepare(request, texts), "prepared", limits_);
+    start();
+    const bool known = contract_ == texts.contract_json;
+    auto reply =
+        ask(encode_prepare(request, known ? JudgeTexts{texts.graph_json, ""} : texts), "prepared", limits_);
     if (!reply) return std::nullopt;
+    contract_ = texts.contract_json;
     return decode_prepared(std::move(*reply), "judge");
   } catch (const Error& error) {
     throw JudgeFailure{"judge_failed", error.what()};
@@ -55,7 +64,7 @@ std::optional<Verdict> JudgeClient::judge(const RunResult& result) {
 
 std::optional<Verdict> JudgeClient::judge_steps(const StepsRequest& request, const JudgeTexts& texts) {
   try {
-    if (!process_.running()) process_.start({find_program("assay-judge")});
+    start();
     ExchangeLimits limits = limits_;
     limits.run_s *= request.steps;
     const auto reply = ask(encode_steps(request, texts), "verdict", limits);

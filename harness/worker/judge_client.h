@@ -18,6 +18,8 @@ struct JudgeFailure {
 class JudgeClient {
  public:
   explicit JudgeClient(ExchangeLimits limits) : limits_(limits) {}
+  // Spent waiting for the judge, in all.
+  double seconds() const { return process_.exchanged_s(); }
 
   // Throw JudgeFailure; nullopt if request_stop() was called.
   std::optional<Prepared> prepare(const JudgeRequest& request, const JudgeTexts& texts);
@@ -26,10 +28,12 @@ class JudgeClient {
   std::optional<Verdict> judge_steps(const StepsRequest& request, const JudgeTexts& texts);
 
  private:
+  void start();  // unless it runs
   std::optional<Frame> ask(const Frame& request, const char* expected, const ExchangeLimits& limits);
 
   ExchangeLimits limits_;
   ChildProcess process_;
+  std::string contract_;  // that the process has
 };
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/graph/json.h"
+#include "core/io/json_object.h"
 #include "harness/worker/json_fields.h"
 #include "harness/worker/messages.h"
 
@@ -13,10 +14,14 @@ namespace {
 using Json = nlohmann::json;
 
 Json json_of(const Checks& checks) {
-  return {{"suite_drawn", checks.suite_drawn},     {"exact_probe", checks.exact_probe},
-          {"nan_policy", checks.nan_policy},       {"negative", checks.negative},
-          {"expect_error", checks.expect_error},   {"ranks", checks.ranks},
-          {"rank_mentions", checks.rank_mentions}, {"descends", checks.descends}};
+  return json_map({{"suite_drawn", checks.suite_drawn},
+                   {"exact_probe", checks.exact_probe},
+                   {"nan_policy", checks.nan_policy},
+                   {"negative", checks.negative},
+                   {"expect_error", checks.expect_error},
+                   {"ranks", checks.ranks},
+                   {"rank_mentions", checks.rank_mentions},
+                   {"descends", checks.descends}});
 }
 
 Checks checks_from(const Fields& fields) {
@@ -41,31 +46,36 @@ Frame encode_prepare(const JudgeRequest& request, const JudgeTexts& texts) {
     expected.push_back(name);
     tensors.push_back(tensor);
   }
-  return make_frame({{"type", "prepare"},
-                     {"case_id", request.case_id},
-                     {"graph", texts.graph_json},
-                     {"inputs", request.inputs.size()},
-                     {"expected", std::move(expected)},
-                     {"expected_source", request.expected_source},
-                     {"checks", json_of(request.checks)},
-                     {"contract", texts.contract_json},
-                     {"options", request.options},
-                     {"mode", request.mode},
-                     {"seed", request.seed},
-                     {"backend_is_reference", request.backend_is_reference},
-                     {"keep_all_nodes", request.keep_all_nodes}},
-                    std::move(tensors));
+  return make_frame(
+      json_map({{"type", "prepare"},
+                {"case_id", request.case_id},
+                {"graph", texts.graph_json},
+                {"inputs", request.inputs.size()},
+                {"expected", std::move(expected)},
+                {"expected_source", request.expected_source},
+                {"checks", json_of(request.checks)},
+                {"contract", texts.contract_json.empty() ? Json(nullptr) : Json(texts.contract_json)},
+                {"options", request.options},
+                {"mode", request.mode},
+                {"seed", request.seed},
+                {"backend_is_reference", request.backend_is_reference},
+                {"keep_all_nodes", request.keep_all_nodes}}),
+      std::move(tensors));
 }
 
 JudgeRequest decode_prepare(Frame frame, const std::string& origin, LastContract& last) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": prepare");
   JudgeRequest request;
   request.case_id = fields.text("case_id");
   request.checks = checks_from(fields.object("checks"));
   request.expected_source = fields.text("expected_source");
-  if (const std::string contract = fields.text("contract"); contract != last.json || contract.empty()) {
-    last = {contract, Contract::parse(contract, "Contract")};
+  if (!fields.absent("contract")) {
+    std::string contract = fields.text("contract");
+    last.contract = Contract::parse(contract, "Contract");
+    last.json = std::move(contract);
+  } else if (last.json.empty()) {
+    fields.fail("contract", "a Contract: no request before this one had any");
   }
   request.contract = last.contract;
   for (const auto& [key, value] : fields.at("options").items())
@@ -89,15 +99,15 @@ JudgeRequest decode_prepare(Frame frame, const std::string& origin, LastContract
 Frame encode(const Prepared& prepared) {
   Json refused = nullptr;
   if (prepared.refused) refused = {{"code", prepared.refused->code}, {"message", prepared.refused->message}};
-  return make_frame({{"type", "prepared"},
-                     {"refused", std::move(refused)},
-                     {"values", prepared.chain_names},
-                     {"free_nodes", prepared.free_nodes}},
+  return make_frame(json_map({{"type", "prepared"},
+                              {"refused", std::move(refused)},
+                              {"values", prepared.chain_names},
+                              {"free_nodes", prepared.free_nodes}}),
                     prepared.chain);
 }
 
 Prepared decode_prepared(Frame frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": prepared");
   Prepared prepared;
   if (!fields.absent("refused")) {
@@ -114,12 +124,7 @@ Prepared decode_prepared(Frame frame, const std::string& origin) {
   return prepared;
 }
 
-Frame encode_judge(const RunResult& result) {
-  Frame frame = encode(result);
-  Json json = header_of(frame, "result");
-  json["type"] = "judge";
-  return make_frame(std::move(json), std::move(frame.tensors));
-}
+Frame encode_judge(const RunResult& result) { return encode_result("judge", result); }
 
 RunResult decode_judge(Frame frame, const std::string& origin) {
   return decode_run_result(std::move(frame), origin);
@@ -138,7 +143,7 @@ Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts) {
 }
 
 StepsRequest decode_steps(Frame frame, const std::string& origin, LastContract& last) {
-  const Json json = header_of(frame, origin);
+  const Json json = header_of(frame, origin);  // the frame goes on to decode_prepare
   const Fields fields(json, origin + ": judge-steps");
   StepsRequest request;
   request.steps = static_cast<int>(fields.integer("steps"));
@@ -176,11 +181,12 @@ Frame encode(const Verdict& verdict) {
   record.witness = verdict.witness;
   Json nodes = Json::array();
   for (const NodeRecord& node : verdict.nodes) nodes.push_back(to_json_line(node));
-  return make_frame({{"type", "verdict"}, {"record", to_json_line(record)}, {"nodes", std::move(nodes)}}, {});
+  return make_frame(
+      json_map({{"type", "verdict"}, {"record", to_json_line(record)}, {"nodes", std::move(nodes)}}), {});
 }
 
 Verdict decode_verdict(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": verdict");
   Record record = record_from_json(fields.text("record"), origin + ": verdict");
   Verdict verdict;

@@ -25,7 +25,7 @@ struct Prepared {
 // Texts of a JudgeRequest that are the same for many requests or serve others as well.
 struct JudgeTexts {
   std::string graph_json;     // of request.graph
-  std::string contract_json;  // of request.contract
+  std::string contract_json;  // of request.contract; "": as in the last request to this judge
 };
 // The Contract read last: nearly all requests to a judge have the same one.
 struct LastContract {

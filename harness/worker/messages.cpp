@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/io/json_object.h"
 #include "harness/worker/json_fields.h"
 #include "harness/worker/rank_messages.h"
 
@@ -24,19 +25,19 @@ constexpr std::array<std::pair<Placement, std::string_view>, 6> kPlacements{{
 Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json json_of(const Phases& phases) {
-  return {{"prepare_s", json_of(phases.prepare_s)},
-          {"compile_cold_s", json_of(phases.compile_cold_s)},
-          {"compile_disk_warm_s", json_of(phases.compile_disk_warm_s)},
-          {"compile_memory_warm_s", json_of(phases.compile_memory_warm_s)},
-          {"first_run_s", json_of(phases.first_run_s)},
-          {"steady_s", phases.steady_s}};
+  return json_map({{"prepare_s", json_of(phases.prepare_s)},
+                   {"compile_cold_s", json_of(phases.compile_cold_s)},
+                   {"compile_disk_warm_s", json_of(phases.compile_disk_warm_s)},
+                   {"compile_memory_warm_s", json_of(phases.compile_memory_warm_s)},
+                   {"first_run_s", json_of(phases.first_run_s)},
+                   {"steady_s", phases.steady_s}});
 }
 
 Json json_of(const Compiles& compiles) {
-  return {{"count", compiles.count},
-          {"hits_memory", compiles.hits_memory},
-          {"hits_disk", compiles.hits_disk},
-          {"misses", compiles.misses}};
+  return json_map({{"count", compiles.count},
+                   {"hits_memory", compiles.hits_memory},
+                   {"hits_disk", compiles.hits_disk},
+                   {"misses", compiles.misses}});
 }
 
 Phases phases_from(const Fields& fields) {
@@ -64,7 +65,9 @@ std::string known_reason(const Fields& fields, const char* member) {
   return reason;
 }
 
-Frame frame_of(const char* type, Json header, std::vector<Tensor> tensors = {}) {
+Frame frame_of(const char* type, std::initializer_list<JsonMember<Json>> members,
+               std::vector<Tensor> tensors = {}) {
+  Json header = json_map(members);
   header["type"] = type;
   return make_frame(std::move(header), std::move(tensors));
 }
@@ -117,7 +120,7 @@ std::optional<Placement> parse_placement(std::string_view text) {
 }
 
 std::string type_of(const Frame& frame, const std::string& origin) {
-  return header_of(frame, origin)["type"].get<std::string>();
+  return header_of(frame, origin).at("type").get<std::string>();
 }
 
 // --- hello, error, progress
@@ -132,7 +135,7 @@ Frame encode(const HelloRequest& request) {
 }
 
 HelloRequest decode_hello_request(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": hello");
   fields.integer("protocol", kProtocolVersion, kProtocolVersion);
   HelloRequest request;
@@ -159,7 +162,7 @@ Frame encode(const BackendInfo& info) {
 }
 
 BackendInfo decode_backend_info(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": hello");
   fields.integer("protocol", kProtocolVersion, kProtocolVersion);
   BackendInfo info;
@@ -179,13 +182,32 @@ Frame encode(const WireError& error) {
 }
 
 WireError decode_error(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": error");
   return {fields.text("code"), fields.text_or("reason", ""), fields.text("message")};
 }
 
+// There are several for each case, and they are small: written as make_frame would, without a map in between.
 Frame encode_progress(const std::string& phase, int node) {
-  return frame_of("progress", {{"phase", phase}, {"node", node}});
+  constexpr std::size_t kLongest = 31;  // of a MessagePack fixstr
+  const std::string_view text = std::string_view(phase).substr(0, kLongest);
+  Frame frame;
+  std::string& out = frame.header;
+  const auto string = [&](std::string_view s) {
+    out.push_back(static_cast<char>(0xa0 | s.size()));
+    out += s;
+  };
+  out.push_back(static_cast<char>(0x84));  // a map of four
+  string("node");
+  out.push_back(static_cast<char>(0xd2));  // int32, big-endian
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(node >> shift & 0xff));
+  string("phase");
+  string(text);
+  string("tensors");
+  out.push_back(static_cast<char>(0x90));  // an array of none
+  string("type");
+  string("progress");
+  return frame;
 }
 
 // --- run
@@ -216,7 +238,7 @@ Frame encode(const RunRequest& request) { return encode_run("run", request); }
 Frame encode_load(const RunRequest& request) { return encode_run("load", request); }
 
 RunRequest decode_run_request(Frame frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": run");
   RunRequest request;
   request.case_id = fields.text("case_id");
@@ -250,14 +272,14 @@ RunRequest decode_run_request(Frame frame, const std::string& origin) {
   return request;
 }
 
-Frame encode(const RunResult& result) {
+Frame encode_result(const char* type, const RunResult& result) {
   std::vector<Tensor> tensors;
   Json nodes = Json::array();
   for (const NodeOutcome& node : result.nodes) {
-    nodes.push_back({{"placement", name_of(node.placement)},
-                     {"reason", node.reason},
-                     {"local", node.local.size()},
-                     {"free", node.free.size()}});
+    nodes.push_back(json_map({{"placement", name_of(node.placement)},
+                              {"reason", node.reason},
+                              {"local", node.local.size()},
+                              {"free", node.free.size()}}));
     append(tensors, node.local);
     append(tensors, node.free);
   }
@@ -268,28 +290,28 @@ Frame encode(const RunResult& result) {
   }
   Json fallbacks = Json::array();
   for (const Fallback& fallback : result.fallbacks) {
-    fallbacks.push_back({{"op", fallback.op},
-                         {"reason", fallback.reason},
-                         {"count", fallback.count},
-                         {"bytes", fallback.bytes},
-                         {"seconds", fallback.seconds}});
+    fallbacks.push_back(json_map({{"op", fallback.op},
+                                  {"reason", fallback.reason},
+                                  {"count", fallback.count},
+                                  {"bytes", fallback.bytes},
+                                  {"seconds", fallback.seconds}}));
   }
   Json residency = nullptr;
   if (result.residency) {
-    residency = {{"nodes", result.residency->nodes},
-                 {"flops", result.residency->flops},
-                 {"bytes", result.residency->bytes},
-                 {"metadata", result.residency->metadata},
-                 {"host_scalar", result.residency->host_scalar}};
+    residency = json_map({{"nodes", result.residency->nodes},
+                          {"flops", result.residency->flops},
+                          {"bytes", result.residency->bytes},
+                          {"metadata", result.residency->metadata},
+                          {"host_scalar", result.residency->host_scalar}});
   }
   Json device = nullptr;
   if (result.device) {
-    device = {{"cycles", result.device->cycles},
-              {"seconds", result.device->seconds},
-              {"instructions", result.device->instructions},
-              {"peak_bytes", result.device->peak_bytes}};
+    device = json_map({{"cycles", result.device->cycles},
+                       {"seconds", result.device->seconds},
+                       {"instructions", result.device->instructions},
+                       {"peak_bytes", result.device->peak_bytes}});
   }
-  return frame_of("result",
+  return frame_of(type,
                   {{"failure", result.failure ? Json(name_of(*result.failure)) : Json(nullptr)},
                    {"reason", result.reason},
                    {"detail", result.detail},
@@ -309,8 +331,10 @@ Frame encode(const RunResult& result) {
                   std::move(tensors));
 }
 
+Frame encode(const RunResult& result) { return encode_result("result", result); }
+
 RunResult decode_run_result(Frame frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": result");
   TensorQueue tensors(std::move(frame.tensors), origin + ": result");
   RunResult result;
@@ -374,23 +398,23 @@ Frame encode_supports(const std::vector<std::string>& node_graphs) {
 }
 
 std::vector<std::string> decode_supports_request(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   return Fields(json, origin + ": supports").texts("nodes");
 }
 
 Frame encode(const std::vector<NodeSupport>& nodes) {
   Json list = Json::array();
   for (const NodeSupport& node : nodes) {
-    list.push_back({{"supported", node.supported},
-                    {"native", node.native},
-                    {"reason", node.reason},
-                    {"message", node.message}});
+    list.push_back(json_map({{"supported", node.supported},
+                             {"native", node.native},
+                             {"reason", node.reason},
+                             {"message", node.message}}));
   }
   return frame_of("supports", {{"nodes", std::move(list)}});
 }
 
 std::vector<NodeSupport> decode_supports(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   std::vector<NodeSupport> nodes;
   for (const Json& entry : Fields(json, origin + ": supports").array("nodes")) {
     const Fields node(entry, origin + ": supports");
@@ -407,7 +431,7 @@ Frame encode(const LoadReply& reply) {
 }
 
 LoadReply decode_load(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": loaded");
   return {fields.integer("session"), phases_from(fields.object("phases")),
           compiles_from(fields.object("compiles"))};
@@ -419,7 +443,7 @@ Frame encode_measure(int64_t session, int iterations) {
 
 void decode_measure_request(const Frame& frame, const std::string& origin, int64_t& session,
                             int& iterations) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": measure");
   session = fields.integer("session");
   iterations = static_cast<int>(fields.integer("iterations", 1, 1000000000));
@@ -433,7 +457,7 @@ Frame encode(const MeasureReply& reply) {
 }
 
 MeasureReply decode_measure(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": measured");
   return {fields.real("seconds"), fields.real("device_seconds"), fields.integer("cycles"),
           fields.integer("fallbacks")};
@@ -444,12 +468,12 @@ Frame encode_profile(int64_t session) { return frame_of("profile", {{"session", 
 Frame encode(const ProfileReply& reply) {
   Json host = Json::array();
   for (const HostSpan& span : reply.host) {
-    host.push_back({{"name", span.name},
-                    {"op", span.op},
-                    {"reason", span.reason},
-                    {"at", span.at_s},
-                    {"seconds", span.seconds},
-                    {"bytes", span.bytes}});
+    host.push_back(json_map({{"name", span.name},
+                             {"op", span.op},
+                             {"reason", span.reason},
+                             {"at", span.at_s},
+                             {"seconds", span.seconds},
+                             {"bytes", span.bytes}}));
   }
   Tensor events(DType::u8, {static_cast<int64_t>(reply.events.size())});
   if (!reply.events.empty()) std::memcpy(events.mutable_data(), reply.events.data(), reply.events.size());
@@ -457,7 +481,7 @@ Frame encode(const ProfileReply& reply) {
 }
 
 ProfileReply decode_profile(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": profiled");
   ProfileReply reply;
   for (const Json& entry : fields.array("host")) {
@@ -473,10 +497,10 @@ ProfileReply decode_profile(const Frame& frame, const std::string& origin) {
 }
 
 Frame encode_unload(int64_t session) { return frame_of("unload", {{"session", session}}); }
-Frame encode_unloaded() { return frame_of("unloaded", Json::object()); }
+Frame encode_unloaded() { return frame_of("unloaded", {}); }
 
 int64_t decode_session_request(const Frame& frame, const std::string& origin) {
-  const Json json = header_of(frame, origin);
+  const Json& json = header_of(frame, origin);
   return Fields(json, origin + ": session").integer("session");
 }
 

@@ -94,6 +94,7 @@ Frame encode(const BackendInfo& info);
 Frame encode(const WireError& error);
 Frame encode(const RunRequest& request);
 Frame encode(const RunResult& result);
+Frame encode_result(const char* type, const RunResult& result);  // the same under another type
 Frame encode_supports(const std::vector<std::string>& node_graphs);
 Frame encode(const std::vector<NodeSupport>& nodes);
 Frame encode_load(const RunRequest& request);

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -64,6 +65,9 @@ class ChildProcess {
   Exchange exchange(const Frame& request, const ExchangeLimits& limits, const std::string& origin);
   void kill();
 
+  // Seconds that all exchanges have taken together.
+  double exchanged_s() const { return exchanged_s_; }
+
  private:
   void end(Exchange& exchange);  // reaps, classifying how it ended
   pid_t reap(int* status, int flags);
@@ -74,6 +78,8 @@ class ChildProcess {
   std::string program_;
   int request_ = -1, reply_ = -1, noise_ = -1;
   std::string noise_text_;
+  double exchanged_s_ = 0;
+  std::chrono::steady_clock::time_point next_watch_{};  // of its memory and whether it lives
 };
 
 // CPU seconds, user and system, of the child processes that have ended, by the file name of their program.

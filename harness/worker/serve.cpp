@@ -88,7 +88,7 @@ class Server {
   }
 
   Frame abi_check(const Frame& request) {
-    const nlohmann::json json = header_of(request, kRequestOrigin);
+    const nlohmann::json& json = header_of(request, kRequestOrigin);
     const AbiCheck check = run_abi_check(path_, Fields(json, kRequestOrigin).text("name"));
     return make_frame({{"type", "abi-checked"}, {"passed", check.passed}, {"detail", check.detail}}, {});
   }

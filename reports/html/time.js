@@ -2,17 +2,17 @@
 
 const PHASES = [["prepare", "prepare", "the backend plans and uploads"], ["compile", "compile", "the backend's own compiler"],
   ["first", "first run", "on the device, without what the host did for it"], ["host", "fallbacks", "nodes that the host ran, and copies for them"],
-  ["repeats", "repeats", "executions after the first"],
-  ["rest", "rest", "drawing inputs, pipes and judging: the rest of a case's wall time, which records do not split"]];
+  ["repeats", "repeats", "executions after the first"], ["judge", "judging", "value and Bound of the reference, and comparing; with the pipe to the judge"],
+  ["rest", "rest", "drawing inputs, the pipe to the worker and its local pass: the rest of a case's wall time, which records do not split"]];
 
 function ledgerOf(run, rows) {
-  const c = run.c, out = {wall: 0, prepare: 0, compile: 0, first: 0, host: 0, repeats: 0, rest: 0, device: 0, cases: 0};
+  const c = run.c, out = {wall: 0, prepare: 0, compile: 0, first: 0, host: 0, repeats: 0, judge: 0, rest: 0, device: 0, cases: 0};
   for (const i of rows) {
     if (c.same_as[i]) continue;  // a copy of another case's record: nothing ran
     const fallbacks = run.partsOf("fallbacks", i);
     const host = Math.min(sum(fallbacks.rows, f => fallbacks.t.seconds[f]), micro(c.first_us[i]) || 0);
     const part = {prepare: micro(c.prepare_us[i]) || 0, compile: micro(c.compile_us[i]) || 0,
-      first: (micro(c.first_us[i]) || 0) - host, host, repeats: micro(c.repeats_us[i]) || 0};
+      first: (micro(c.first_us[i]) || 0) - host, host, repeats: micro(c.repeats_us[i]) || 0, judge: micro(c.judge_us[i]) || 0};
     for (const [name, value] of Object.entries(part)) out[name] += value;
     out.wall += micro(c.wall_us[i]);
     out.rest += Math.max(0, micro(c.wall_us[i]) - sum(Object.values(part), x => x));
