@@ -1,6 +1,11 @@
 // aten::convolution in any number of spatial dims: strides, padding, dilation, groups, transposed.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "reference/number/plain.h"
 #include "reference/number/sums.h"
 #include "reference/ops/movement.h"
 
@@ -65,6 +70,40 @@ inline void integer_product(DType dtype, const int64_t* a, const int64_t* w, con
   }
 }
 
+// Padding is zeros, but a device may leave their products out: with a weight that is infinite or NaN they are
+// NaN or nothing, and both are right. `results` [out, output] become what is right without them.
+template <class V, class Product>
+void leave_padding_out(const ConvolutionWindow& window, int64_t out, int64_t terms,
+                       const std::vector<V>& filters, const std::vector<V>& columns, const V* bias,
+                       V* results, const Product& product) {
+  const auto finite = [](const V& v) { return std::isfinite(static_cast<double>(plain(v))); };
+  std::vector<V> column(at(terms)), addend(at(out)), sums(at(out));
+  for (int64_t j = 0; j < window.output; ++j) {
+    std::vector<V> masked = filters;
+    std::vector<bool> changed(at(out), false);
+    for (int64_t t = 0; t < terms; ++t) {
+      column[at(t)] = columns[at(t * window.output + j)];
+      if (window.source[at(t % window.kernel * window.output + j)] >= 0) continue;
+      for (int64_t o = 0; o < out; ++o) {
+        V& weight = masked[at(o * terms + t)];
+        if (finite(weight)) continue;
+        weight = V(0);
+        changed[at(o)] = true;
+      }
+    }
+    if (std::find(changed.begin(), changed.end(), true) == changed.end()) continue;
+    for (int64_t o = 0; bias != nullptr && o < out; ++o) addend[at(o)] = bias[o * window.output + j];
+    product(masked.data(), column.data(), bias != nullptr ? addend.data() : nullptr, sums.data(), out, 1,
+            terms);
+    for (int64_t o = 0; o < out; ++o) {
+      if (!changed[at(o)]) continue;
+      V& result = results[o * window.output + j];
+      result = sums[at(o)];
+      if constexpr (requires { result.overflow; }) result.overflow = true;
+    }
+  }
+}
+
 template <class T>
 std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
   auto out = make_array<T>(call.output(0));
@@ -91,6 +130,11 @@ std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
   const auto convolve = [&]<class V>(const std::vector<V>& numbers, const std::vector<V>& weights,
                                      const std::vector<V>* biases, std::vector<V>& results,
                                      const auto& product) {
+    bool poisoned = false;
+    if constexpr (!std::is_integral_v<V>) {
+      poisoned = std::any_of(weights.begin(), weights.end(),
+                             [](const V& v) { return !std::isfinite(static_cast<double>(plain(v))); });
+    }
     std::vector<V> columns(at(terms * window.output), V(0)), filters(at(out_group * terms)), bias;
     if (biases != nullptr) bias.resize(at(out_group * window.output));
     for (int64_t g = 0; g < groups; ++g) {
@@ -117,6 +161,12 @@ std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
         product(filters.data(), columns.data(), biases != nullptr ? bias.data() : nullptr,
                 results.data() + (b * out_channels + g * out_group) * window.output, out_group, window.output,
                 terms);
+        if constexpr (!std::is_integral_v<V>) {
+          if (!poisoned) continue;
+          leave_padding_out(window, out_group, terms, filters, columns,
+                            biases != nullptr ? bias.data() : nullptr,
+                            results.data() + (b * out_channels + g * out_group) * window.output, product);
+        }
       }
     }
   };

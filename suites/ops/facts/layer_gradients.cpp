@@ -19,7 +19,7 @@ constexpr OpFacts kNorms[] = {
      "grad_out[4,6] input[4,6] normalized_shape=[6] mean[4,1] rstd[4,1] weight[6] bias[6] "
      "output_mask=[true,true]",
      {0, 2},
-     kParts | kNoEdges,
+     kParts,
      "",
      kLayerFloats},
     {"aten::native_group_norm_backward.default",
