@@ -246,8 +246,8 @@ void Judge::State::judge_end_to_end(const RunResult& run,
   replay_request.device = run.nodes.empty() ? nullptr : &run.nodes;
   OutputsVerdict judged = judge_outputs(run, expected, outputs, replay(replay_request));
   const std::string& reason = judged.verdict.reason;
-  if (total.status == Status::pass &&
-      (reason == "end_to_end" || reason == "special_value" || judged.verdict.status == Status::nan_mismatch)) {
+  if (total.status == Status::pass && (reason == "end_to_end" || reason == "special_value" ||
+                                       judged.verdict.status == Status::nan_mismatch)) {
     replay_request.second_look = true;
     judged = judge_outputs(run, expected, outputs, replay(replay_request));
   }
