@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/graph/json_argument.h"
-#include "core/io/json_object.h"
 #include "core/graph/symbolic_expression.h"
+#include "core/io/json_object.h"
 #include "core/opset/schema.h"
 
 namespace assay {
