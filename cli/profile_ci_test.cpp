@@ -138,6 +138,11 @@ TEST_F(ProfileVerb, TheTraceHasTracksFlowsWaitsAndSources) {
   EXPECT_EQ(p["summary"]["host_launch_count"], 3);
   EXPECT_EQ(p["summary"]["hbm_read_bytes"], 3 * 512 * 1024 * 4);
   EXPECT_EQ(p["nodes"][0]["op"], "aten::relu.default");
+  for (const json& node : p["nodes"]) {
+    EXPECT_LE(node["flops"].get<double>(),
+              node["active_seconds"].get<double>() * p["summary"]["peak_flops"].get<double>());
+    EXPECT_EQ(node["flops"] > 0, node["active_seconds"] > 0) << node;
+  }
 }
 
 TEST_F(ProfileVerb, WhatCannotBeProfiledSaysWhy) {

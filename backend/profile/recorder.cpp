@@ -94,6 +94,7 @@ void Recorder::launch(const Program& program, const ProfiledNodes& nodes, uint64
   ++launches_;
   launch_s_ += launch_s;
   attribute(program, nodes, timing);
+  add_active(program, nodes, timing);
   add_work(program);
   sum_.seconds += timing.seconds;
   sum_.cycles += timing.cycles;
@@ -220,6 +221,24 @@ void Recorder::attribute(const Program& program, const ProfiledNodes& nodes, con
       const Transfer t = transfer_of(program, i, core_);
       node.bytes += static_cast<double>(t.hbm_read + t.hbm_written);
       if (t.transposes) transposed_bytes_ += static_cast<uint64_t>(t.bytes);
+    }
+  }
+}
+
+// The time that is covered by what each node executes and moves: others may run at the same time.
+void Recorder::add_active(const Program& program, const ProfiledNodes& nodes, const TimingResult& timing) {
+  std::map<NodeTotals*, std::vector<std::pair<double, double>>> runs;
+  for (const TimingEvent& e : timing.events) {
+    const int32_t node = program.instructions[e.instruction].node;
+    if (e.kind == EventKind::wait || node < 0) continue;
+    runs[&nodes_[std::string(nodes.name(node))]].emplace_back(e.start_s, e.end_s);
+  }
+  for (auto& [node, stretches] : runs) {
+    std::sort(stretches.begin(), stretches.end());
+    double until = 0;
+    for (const auto& [start, end] : stretches) {
+      node->active_s += std::max(0.0, end - std::max(start, until));
+      until = std::max(until, end);
     }
   }
 }
@@ -358,6 +377,7 @@ std::string Recorder::summary() const {
                                               .add("source", node.source)
                                               .add("launches", static_cast<int64_t>(node.launches))
                                               .add("seconds", node.seconds)
+                                              .add("active_seconds", node.active_s)
                                               .add("flops", node.flops)
                                               .add("hbm_bytes", node.bytes)
                                               .add_json("causes", node_causes.object())

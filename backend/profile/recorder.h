@@ -53,7 +53,8 @@ class Recorder {
   struct NodeTotals {
     std::string source;
     uint64_t launches = 0;
-    double seconds = 0;  // on the critical path
+    double seconds = 0;   // on the critical path
+    double active_s = 0;  // at least one of its instructions or transfers runs
     double flops = 0, bytes = 0;
     std::array<double, kCauses> causes{};
   };
@@ -62,6 +63,7 @@ class Recorder {
   void write_run(const Program& program, const ProfiledNodes& nodes, const TimingResult& timing,
                  double start_s);
   void write_occupancy(const Program& program, const TimingResult& timing, double start_s);
+  void add_active(const Program& program, const ProfiledNodes& nodes, const TimingResult& timing);
   void attribute(const Program& program, const ProfiledNodes& nodes, const TimingResult& timing);
   void add_work(const Program& program);
   std::string summary() const;

@@ -108,6 +108,7 @@ void read_nodes(const json& summary, const Graph& graph, const std::vector<HostS
       node.source = entry.value("source", "");
       node.launches += static_cast<int64_t>(number(entry, "launches"));
       node.seconds += number(entry, "seconds");
+      node.active_seconds += number(entry, "active_seconds");
       node.flops += number(entry, "flops");
       node.hbm_bytes += number(entry, "hbm_bytes");
       double most = 0;
@@ -261,6 +262,7 @@ std::string profile_json(const Profile& profile) {
                      {"source", node.source},
                      {"launches", node.launches},
                      {"seconds", node.seconds},
+                     {"active_seconds", node.active_seconds},
                      {"flops", node.flops},
                      {"hbm_bytes", node.hbm_bytes},
                      {"cause", node.cause}});

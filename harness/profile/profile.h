@@ -15,7 +15,8 @@ namespace assay {
 struct ProfileNode {
   std::string name, op, source;
   int64_t launches = 0;
-  double seconds = 0;  // on the critical path, fallbacks included
+  double seconds = 0;         // on the critical path, fallbacks included
+  double active_seconds = 0;  // in which the device runs it, others perhaps at the same time
   double flops = 0, hbm_bytes = 0;
   std::string cause;  // that took most of its time
 };

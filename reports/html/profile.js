@@ -34,9 +34,9 @@ page.append(...timesOf("Why", profile.causes, "cause", "Every second of the crit
 // The roofline: operations for each byte of HBM against the rate that was reached.
 function roofline() {
   const peak = summary.peak_flops, bandwidth = summary.hbm_bandwidth;
-  const nodes = profile.nodes.filter(n => n.flops > 0 && n.hbm_bytes > 0 && n.seconds > 0);
+  const nodes = profile.nodes.filter(n => n.flops > 0 && n.hbm_bytes > 0 && n.active_seconds > 0);
   if (!peak || !bandwidth || nodes.length === 0) return null;
-  const points = nodes.map(n => ({x: n.flops / n.hbm_bytes, y: n.flops / n.seconds, node: n}));
+  const points = nodes.map(n => ({x: n.flops / n.hbm_bytes, y: n.flops / n.active_seconds, node: n}));
   const low = Math.min(0.05, ...points.map(p => p.x)), high = Math.max(4 * peak / bandwidth, ...points.map(p => p.x));
   const roof = [low, peak / bandwidth, high].map(x => ({x, y: Math.min(peak, x * bandwidth)}));
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
