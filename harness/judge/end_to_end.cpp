@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "harness/judge/readings.h"
 #include "harness/judge/vacuous.h"
-#include "harness/judge/widened.h"
 
 namespace assay {
 namespace {
@@ -72,7 +72,8 @@ class OutputJudge {
         }
       }
       open[i] = (reading.skip_undetermined && is_marked(output_.undetermined, at)) ||
-                is_marked(output_.overflowing, at) || (!sigma_.empty() && std::isnan(sigma_[at]));
+                is_marked(output_.overflowing, at) || is_other_special(at) ||
+                (!sigma_.empty() && std::isnan(sigma_[at]));
       verdict.undetermined += open[i] ? 1 : 0;
     }
     if (integers) {
@@ -88,6 +89,11 @@ class OutputJudge {
  private:
   std::size_t position(std::size_t i) const {
     return positions_.empty() ? i : static_cast<std::size_t>(positions_[i]);
+  }
+
+  // Infinity times a subnormal number is infinite, times the zero that it is flushed to NaN.
+  bool is_other_special(std::size_t at) const {
+    return !output_.flushed.real.empty() && !agree(output_.flushed.real[at], output_.centre.real[at]);
   }
 
   // Equal, except where a decision is open.
@@ -127,10 +133,11 @@ class OutputJudge {
         bound[i] = open[i] ? kInfinity : rounding[i];
       }
     }
-    if (expected_ && output_.widened.real.size() == output_.centre.real.size()) {
+    for (const reference::Wide* other : {expected_ ? &output_.widened : nullptr, &output_.flushed}) {
+      if (other == nullptr || other->real.size() != output_.centre.real.size()) continue;
       for (std::size_t i = 0; i < bound.size(); ++i) {
         const std::size_t at = position(i);
-        const double moved = std::fabs(output_.widened.real[at] - output_.centre.real[at]);
+        const double moved = std::fabs(other->real[at] - output_.centre.real[at]);
         if (std::isfinite(moved)) bound[i] += moved;
       }
     }

@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "harness/judge/node_rules.h"
+#include "harness/judge/readings.h"
 #include "harness/judge/selection.h"
 #include "harness/judge/statistics.h"
 #include "harness/judge/vacuous.h"
-#include "harness/judge/widened.h"
 
 namespace assay {
 namespace {
@@ -45,19 +45,6 @@ void set_finding(NodeVerdict& verdict, Status status, std::string reason, std::s
   verdict.status = other.status;
   verdict.reason = std::move(other.reason);
   verdict.detail = std::move(other.detail);
-}
-
-// Subnormals of the tensor's dtype become zeros of their sign. nullopt if there are none.
-std::optional<reference::Wide> flushed(const reference::Wide& tensor) {
-  if (is_integral(tensor.meta.dtype)) return std::nullopt;
-  const double smallest = float_format(tensor.meta.dtype).smallest_normal();
-  const auto subnormal = [smallest](double v) { return v != 0 && std::fabs(v) < smallest; };
-  if (std::none_of(tensor.real.begin(), tensor.real.end(), subnormal)) return std::nullopt;
-  reference::Wide copy = tensor;
-  for (double& v : copy.real) {
-    if (subnormal(v)) v = std::copysign(0.0, v);
-  }
-  return copy;
 }
 
 // An integer that the device holds in a float is exact up to 2^bits only.
@@ -134,15 +121,7 @@ NodeStandard::NodeStandard(NodeQuestion question)
   }
   contests_ = reference::contested_writes(call, question_.inputs);
   if (question_.precision.ftz_in && is_exact() && !question_.metadata) {
-    std::vector<std::optional<reference::Wide>> copies;
-    for (const reference::Wide* input : question_.inputs) copies.push_back(flushed(*input));
-    if (std::any_of(copies.begin(), copies.end(), [](const auto& copy) { return copy.has_value(); })) {
-      std::vector<const reference::Wide*> inputs = question_.inputs;
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (copies[i]) inputs[i] = &*copies[i];
-      }
-      flushed_ = reference::evaluate(call, inputs);
-    }
+    if (auto other = evaluate_flushed(call, question_.inputs)) flushed_ = std::move(*other);
   }
 }
 

@@ -9,8 +9,8 @@
 
 #include "harness/judge/decisions.h"
 #include "harness/judge/node_rules.h"
+#include "harness/judge/readings.h"
 #include "harness/judge/selection.h"
-#include "harness/judge/widened.h"
 #include "reference/overlap.h"
 
 namespace assay {
@@ -93,6 +93,7 @@ class Replayer {
     if (request_.second_look) {
       mark_differences(centres, walk_overflowing(), &ReplayedOutput::overflowing, false);
       if (request_.expected) keep_widened();
+      keep_flushed();
     }
     return std::move(result_);
   }
@@ -390,6 +391,27 @@ class Replayer {
     auto outputs = walk_widened(graph_, *request_.inputs);
     for (std::size_t i = 0; outputs && i < outputs->size(); ++i)
       result_.outputs[i].widened = std::move((*outputs)[i]);
+  }
+
+  // The fp64 chain, each node with its inputs flushed where its device may flush anything.
+  void keep_flushed() {
+    bool any = false;
+    reference::WalkHooks hooks;
+    hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
+      const auto known = followed_.find(node);
+      if (known != followed_.end()) return known->second;
+      const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
+      if (precision.ftz_in || precision.ftz_out) {
+        if (auto values = evaluate_flushed(call, inputs)) {
+          any = true;
+          return std::move(*values);
+        }
+      }
+      return evaluate_centre(call, inputs, request_.witness);
+    };
+    std::vector<Wide> outputs = reference::walk(graph_, *request_.inputs, hooks);
+    for (std::size_t i = 0; any && i < outputs.size(); ++i)
+      result_.outputs[i].flushed = std::move(outputs[i]);
   }
 
   // The fp64 chain with NaN wherever the device may have infinity, NaN or the right number.

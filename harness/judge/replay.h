@@ -38,7 +38,8 @@ struct ReplayRequest {
   // The second look at outputs that failed: is it something that a right device can do, though the replays
   // do not show it? Walks with every rounding of every replay kExtrapolation times as large, with either sign
   // (where an output is no straight line over that range, a few replays may miss what a rounding can do to
-  // it); with NaN where the Contract lets an intermediate overflow early; and, for a file, in f64 throughout.
+  // it); with NaN where the Contract lets an intermediate overflow early; with subnormals flushed;
+  // and, for a file, in f64 throughout.
   // Three times as dear again.
   bool second_look = false;
 };
@@ -52,6 +53,9 @@ struct ReplayedOutput {
   // In f64 throughout, where a file says what is right; empty without a second look. It differs from the
   // centre where an operator of a narrower dtype holds a number like 0.7 as that dtype does.
   reference::Wide widened;
+  // With subnormals flushed before each node that may flush; empty without a second look or if there are
+  // none.
+  reference::Wide flushed;
   bool rounding = false;  // a rounding point is among its ancestors
   bool zero_sign = true;  // the sign of a zero is defined by every ancestor
   // The file holds other indices of a selection than the device, of equal values: any of them is right.

@@ -92,5 +92,40 @@ TEST(SecondLook, WhatLiesBehindAnEarlyOverflowIsLeftOpen) {
   }
 }
 
+// x 2^120 / 2: a subnormal x may be a zero, and then infinity times x is NaN.
+TEST(SecondLook, SubnormalsMayBeFlushedOnTheWay) {
+  emulation::GraphBuilder b("flush");
+  const ValueId x = b.input("x", DType::f32, {4}), y = b.input("y", DType::f32, {4});
+  const ValueId product = b.node("aten::mul.Tensor", {emulation::arg("self", x), emulation::arg("other", y)});
+  b.output(b.node("aten::mul.Scalar", {emulation::arg("self", product), {"other", 0.5}}));
+  emulation::JudgedCase c;
+  c.graph = b.build();
+  const double large = std::ldexp(1.0, 120), tiny = std::ldexp(1.0, -130);
+  c.inputs = {Tensor::from_doubles(DType::f32, {4}, {1, tiny, tiny, 2}),
+              Tensor::from_doubles(DType::f32, {4}, {large, large, HUGE_VAL, 3})};
+  for (const bool flushes : {true, false}) {
+    JudgeRequest request;
+    request.case_id = "test";
+    request.graph = c.graph;
+    request.inputs = c.inputs;
+    request.contract =
+        Contract::parse(flushes ? R"({"name": "flush", "rules": [{"ftz_in": true, "ftz_out": true}]})"
+                                : R"({"name": "keep", "rules": []})",
+                        "test");
+    request.mode = "compile";
+    Judge judge(std::move(request));
+    RunResult run = emulation::run_emulated(*c.graph, c.inputs, judge.chain(), eager_or_not(false));
+    const auto judged = [&](double second, double third, double fourth) {
+      run.outputs[0] = Tensor::from_doubles(DType::f32, {4}, {large / 2, second, third, fourth});
+      return judge.judge(run).status;
+    };
+    EXPECT_EQ(judged(tiny * large / 2, HUGE_VAL, 3), Status::pass);
+    EXPECT_EQ(judged(0, HUGE_VAL, 3), flushes ? Status::pass : Status::wrong);
+    EXPECT_EQ(judged(0, NAN, 3), flushes ? Status::pass : Status::nan_mismatch);
+    EXPECT_EQ(judged(tiny * large / 2, HUGE_VAL, 0), Status::wrong);
+    EXPECT_EQ(judged(tiny * large * 2, HUGE_VAL, 3), Status::wrong);
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -93,7 +93,7 @@ constexpr OpFacts kOthers[] = {
      "groups: grad_output[2,4,6,6] input[2,3,6,6] weight[4,3,3,3] bias_sizes=[4] stride=[1,1] padding=[1,1] "
      "dilation=[1,1] transposed=false output_padding=[0,0] groups=2 output_mask=[true,true,true]",
      {0, 2},
-     kParts | kNoEdges,
+     kParts,
      "",
      kLayerFloats},
     {"aten::native_dropout_backward.default",

@@ -1,5 +1,7 @@
-#include "harness/judge/widened.h"
+#include "harness/judge/readings.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -24,6 +26,19 @@ void widen(NamedArgument& argument) {
 
 void widen(std::vector<TensorMeta>& metas) {
   for (TensorMeta& meta : metas) meta.dtype = widened(meta.dtype);
+}
+
+// Subnormals of the tensor's dtype become zeros of their sign. nullopt if there are none.
+std::optional<Wide> flushed(const Wide& tensor) {
+  if (is_integral(tensor.meta.dtype)) return std::nullopt;
+  const double smallest = float_format(tensor.meta.dtype).smallest_normal();
+  const auto subnormal = [smallest](double v) { return v != 0 && std::fabs(v) < smallest; };
+  if (std::none_of(tensor.real.begin(), tensor.real.end(), subnormal)) return std::nullopt;
+  Wide copy = tensor;
+  for (double& v : copy.real) {
+    if (subnormal(v)) v = std::copysign(0.0, v);
+  }
+  return copy;
 }
 
 }  // namespace
@@ -71,6 +86,19 @@ std::optional<std::vector<Wide>> walk_widened(const Graph& graph, const std::vec
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+std::optional<std::vector<Wide>> evaluate_flushed(const OpCall& call,
+                                                  const std::vector<const Wide*>& inputs) {
+  std::vector<std::optional<Wide>> copies;
+  for (const Wide* input : inputs) copies.push_back(flushed(*input));
+  if (std::none_of(copies.begin(), copies.end(), [](const auto& copy) { return copy.has_value(); }))
+    return std::nullopt;
+  std::vector<const Wide*> operands = inputs;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (copies[i]) operands[i] = &*copies[i];
+  }
+  return reference::evaluate(call, operands);
 }
 
 void prefer_held(const Wide& held, const Wide& wide, Wide& file) {
