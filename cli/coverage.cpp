@@ -1,9 +1,10 @@
 #include "cli/coverage.h"
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cli/suites.h"
+#include "core/distributed/join.h"
 #include "core/graph/json.h"
 #include "core/opset/classify.h"
 #include "core/opset/schema.h"
@@ -31,22 +32,38 @@ std::string computation_dtype(const Graph& graph, const Node& node) {
   return dtype_of(graph, inputs.empty() ? node.outputs.at(0) : inputs.front());
 }
 
-bool holds(const Graph& graph, const std::string& op) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; });
+using Calls = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
+
+// Collectives as a rank's program writes them run as the nodes of all ranks' programs joined.
+void count_collectives(const Case& c, std::map<std::string, int64_t>& cases, Calls& first) {
+  const Graph& program = *c.ranks->graphs.at(0);
+  std::set<std::string> seen;
+  for (const Node& node : program.nodes) {
+    const bool collective = node.op.starts_with("_c10d_functional::") || node.op.starts_with("assay::");
+    if (!collective || !seen.insert(node.op).second || find_schema(node.op) == nullptr) continue;
+    ++cases[node.op];
+    if (c.checks.negative || inputs_of(node).empty()) continue;
+    auto& json = first[{node.op, computation_dtype(program, node)}];
+    if (!json.empty()) continue;
+    for (const Node& joined : c.graph->nodes)
+      json.push_back(graph_to_json(single_node_graph(*c.graph, joined)));
+  }
 }
 
 std::vector<Probe> probes(std::map<std::string, int64_t>& cases) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> first;
+  Calls first;
   for (const Case& c : suite_cases({}, 0, suites::kDefaultRanks)) {
     if (!c.graph) continue;
     const Graph& graph = *c.graph;
     // A case of an operator may view its inputs first.
     ++cases[c.subject];
+    if (c.ranks) count_collectives(c, cases, first);
     if (c.checks.negative || graph.nodes.empty()) continue;
     if (graph.nodes.size() == 1) {
       auto& json = first[{graph.nodes[0].op, computation_dtype(graph, graph.nodes[0])}];
       if (json.empty()) json.push_back(graph_to_json(single_node_graph(graph, graph.nodes[0])));
-    } else if (find_schema(c.subject) != nullptr && !graph.inputs.empty() && !holds(graph, c.subject)) {
+    } else if (find_schema(c.subject) != nullptr && !reference::has_operator(c.subject) &&
+               !graph.inputs.empty()) {
       auto& json = first[{c.subject, dtype_of(graph, graph.inputs[0].value)}];
       if (!json.empty()) continue;
       for (const Node& node : graph.nodes) json.push_back(graph_to_json(single_node_graph(graph, node)));
