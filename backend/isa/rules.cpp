@@ -36,7 +36,6 @@ OpcodeRule rule_of(Opcode opcode) {
     case Opcode::tensor_tensor_scan:
       return {kVector, 3, 4};
     case Opcode::bn_stats:
-      return {kVector, 2, 2};
     case Opcode::bn_aggr:
       return {kVector, 2, 2};
     case Opcode::select:
@@ -54,13 +53,11 @@ OpcodeRule rule_of(Opcode opcode) {
     case Opcode::max8:
       return {kVector, 2, 2};
     case Opcode::find_index8:
-      return {kVector, 3, 3};
     case Opcode::match_replace8:
       return {kVector, 3, 3};
     case Opcode::dma_copy:
       return {kAny, 2, 2};
     case Opcode::dma_gather:
-      return {kAny, 3, 3};
     case Opcode::dma_scatter:
       return {kAny, 3, 3};
     case Opcode::gpsimd:
