@@ -314,7 +314,8 @@ void variance(KernelContext& ctx, std::vector<int64_t> dims, double correction) 
   if (out.count() == 0) return;
   for (int64_t& dim : dims) dim = normalise_dim(dim, in.rank(), ctx.call);
   if (in.rank() == 0) dims.clear();
-  const double divisor = static_cast<double>(in.count() / out.count()) - correction;
+  const int64_t terms = in.count() / out.count();
+  const double divisor = static_cast<double>(terms) - correction;
   if (!(divisor > 0)) return fill_rows(ctx, out, std::numeric_limits<float>::quiet_NaN());
   Shape kept;
   for (int64_t d : other_dims(in.rank(), dims)) kept.push_back(in.shape[static_cast<std::size_t>(d)]);
