@@ -226,9 +226,9 @@ namespace {
 // a row and head; twice that and the states once more for the backward pass. Muon: three products a step.
 double gla_flops(const OpCall& call) {
   if (call.op() == "assay::muon_orthogonalize.default") {
-    const Shape& x = shape_of(call, "self");
-    const double low = static_cast<double>(std::min(x.at(0), x.at(1)));
-    const double size = count_of(x);
+    const double low =
+        static_cast<double>(std::min(size_from_end(call, "self", 2), size_from_end(call, "self", 1)));
+    const double size = count_of(shape_of(call, "self"));
     return static_cast<double>(call.integer("steps")) * (4 * low * size + 2 * low * low * low);
   }
   const double key = static_cast<double>(size_from_end(call, "q", 1));

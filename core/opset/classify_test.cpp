@@ -94,6 +94,14 @@ TEST(Classify, Flops) {
   EXPECT_EQ(convolution({4, 6, 3, 3}, true, 1), 2.0 * (2 * 4 * 8 * 8) * (6 * 3 * 3));
   EXPECT_EQ(flops_of(call("aten::exp.default", {f32({2, 3})}, {{"self", ValueArg{0}}})), 6);
   EXPECT_EQ(flops_of(call("aten::clone.default", {f32({2, 3})}, {{"self", ValueArg{0}}})), 0);
+  const auto muon = [](Shape shape) {
+    return flops_of(
+        call("assay::muon_orthogonalize.default", {f32(std::move(shape))}, {{"self", ValueArg{0}}}));
+  };
+  EXPECT_EQ(muon({4, 6}), 5 * (4 * 4 * 24 + 2 * 64));
+  // Bad input whose result is declared is counted before it is refused.
+  EXPECT_NO_THROW(
+      flops_of(OpCall("assay::muon_orthogonalize.default", {f32({6})}, {{"self", ValueArg{0}}}, {f32({6})})));
   EXPECT_EQ(
       flops_of(call("aten::sum.dim_IntList", {f32({2, 3})}, {{"self", ValueArg{0}}, {"dim", NoneArg{}}})), 6);
 }
