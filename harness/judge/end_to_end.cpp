@@ -135,11 +135,7 @@ class OutputJudge {
     }
     for (const reference::Wide* other : {expected_ ? &output_.widened : nullptr, &output_.flushed}) {
       if (other == nullptr || other->real.size() != output_.centre.real.size()) continue;
-      for (std::size_t i = 0; i < bound.size(); ++i) {
-        const std::size_t at = position(i);
-        const double moved = std::fabs(other->real[at] - output_.centre.real[at]);
-        if (std::isfinite(moved)) bound[i] += moved;
-      }
+      for (std::size_t i = 0; i < bound.size(); ++i) bound[i] += moved(output_.centre, *other, position(i));
     }
     std::vector<bool> bent(values.size(), false);
     if (output_.rounding && !output_.extrapolated.empty())

@@ -361,20 +361,14 @@ NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const re
   rule.output = output_name;
   rule.special = &standard.special;
   rule.zero_sign = false;  // files of another width may have lost it
-  Comparison comparison;
   reference::Wide wanted = expected;
   if (output == 0) reference::follow_writes(contests_, got, wanted);
-  if (is_integral(meta.dtype)) {
-    comparison = compare_exact(got, wanted.rounded(), rule);
-    if (!comparison.ok() && is_equal_choice(output, got, expected, rule)) comparison = Comparison{};
-    if (!comparison.ok()) {
-      if (const auto wide = evaluate_widened(*question_.call, question_.inputs)) {
-        prefer_held(standard.value, wide->at(static_cast<std::size_t>(output)), wanted);
-        comparison = compare_exact(got, wanted.rounded(), rule);
-      }
-    }
-  } else {
-    std::vector<double> bound = standard.bound;
+  std::vector<double> bound = standard.bound;
+  const bool integers = is_integral(meta.dtype);
+  const auto compare = [&] {
+    return integers ? compare_exact(got, wanted.rounded(), rule) : compare_bounded(got, wanted, bound, rule);
+  };
+  if (!integers) {
     bound.resize(wanted.real.size());
     const std::vector<double> once = wanted.rounded().to_doubles();
     for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -382,16 +376,19 @@ NodeVerdict NodeStandard::judge_expected(int output, const Tensor& got, const re
       bound[i] = std::max(bound[i], is_exact() ? rounding : 0.0);
       if (std::isfinite(wanted.real[i])) bound[i] += file_roundoff * std::fabs(wanted.real[i]);
     }
-    comparison = compare_bounded(got, wanted, bound, rule);
-    if (!comparison.ok()) {
-      if (const auto wide = evaluate_widened(*question_.call, question_.inputs)) {
-        const reference::Wide& moved = wide->at(static_cast<std::size_t>(output));
-        for (std::size_t i = 0; i < bound.size() && i < moved.real.size(); ++i) {
-          const double difference = std::fabs(moved.real[i] - standard.value.real[i]);
-          if (std::isfinite(difference)) bound[i] += difference;
-        }
-        comparison = compare_bounded(got, wanted, bound, rule);
+  }
+  Comparison comparison = compare();
+  if (integers && !comparison.ok() && is_equal_choice(output, got, expected, rule)) comparison = Comparison{};
+  if (!comparison.ok()) {
+    if (const auto wide = evaluate_widened(*question_.call, question_.inputs)) {
+      const reference::Wide& other = wide->at(static_cast<std::size_t>(output));
+      if (integers) {
+        prefer_held(standard.value, other, wanted);
+      } else {
+        for (std::size_t i = 0; i < bound.size() && i < other.real.size(); ++i)
+          bound[i] += moved(standard.value, other, i);
       }
+      comparison = compare();
     }
   }
   verdict.margin = comparison.margin;

@@ -101,6 +101,11 @@ std::optional<std::vector<Wide>> evaluate_flushed(const OpCall& call,
   return reference::evaluate(call, operands);
 }
 
+double moved(const Wide& held, const Wide& other, std::size_t number) {
+  const double distance = std::fabs(other.real[number] - held.real[number]);
+  return std::isfinite(distance) ? distance : 0;
+}
+
 void prefer_held(const Wide& held, const Wide& wide, Wide& file) {
   if (held.integer.size() != file.integer.size() || wide.integer.size() != file.integer.size()) return;
   for (std::size_t i = 0; i < file.integer.size(); ++i) {

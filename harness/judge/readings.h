@@ -6,6 +6,7 @@
 // Flushed: inputs below the smallest normal number of their dtype are zeros.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,9 @@ std::optional<std::vector<reference::Wide>> walk_widened(const Graph& graph,
 // nullopt where no input is subnormal.
 std::optional<std::vector<reference::Wide>> evaluate_flushed(
     const OpCall& call, const std::vector<const reference::Wide*>& inputs);
+
+// How far a number moves from one reading to the other; 0 where one of the two is no finite number.
+double moved(const reference::Wide& held, const reference::Wide& other, std::size_t number);
 
 // Integers of a file where it follows the widened reading and that differs from `held`: those of `held`.
 void prefer_held(const reference::Wide& held, const reference::Wide& wide, reference::Wide& file);

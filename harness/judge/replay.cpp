@@ -365,6 +365,13 @@ class Replayer {
     if (any_settled) mark_differences(base, walk_world(mark(true)), &ReplayedOutput::contingent, false);
   }
 
+  // What the fp64 chain goes on with: the device's decision where it was taken, else the centre.
+  std::vector<Wide> outputs_in_chain(int node, const OpCall& call,
+                                     const std::vector<const Wide*>& inputs) const {
+    const auto known = followed_.find(node);
+    return known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
+  }
+
   // The fp64 chain with the alternatives of the open decisions for which `taken(number)` holds; where an
   // element has several, the last.
   template <class Taken>
@@ -375,9 +382,7 @@ class Replayer {
     }
     reference::WalkHooks hooks;
     hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
-      const auto known = followed_.find(node);
-      std::vector<Wide> outputs =
-          known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
+      std::vector<Wide> outputs = outputs_in_chain(node, call, inputs);
       const auto found = by_node.find(node);
       if (found != by_node.end()) {
         for (const Alternative* alternative : found->second) force(outputs, *alternative);
@@ -398,16 +403,14 @@ class Replayer {
     bool any = false;
     reference::WalkHooks hooks;
     hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
-      const auto known = followed_.find(node);
-      if (known != followed_.end()) return known->second;
       const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
-      if (precision.ftz_in || precision.ftz_out) {
+      if ((precision.ftz_in || precision.ftz_out) && !followed_.contains(node)) {
         if (auto values = evaluate_flushed(call, inputs)) {
           any = true;
           return std::move(*values);
         }
       }
-      return evaluate_centre(call, inputs, request_.witness);
+      return outputs_in_chain(node, call, inputs);
     };
     std::vector<Wide> outputs = reference::walk(graph_, *request_.inputs, hooks);
     for (std::size_t i = 0; any && i < outputs.size(); ++i)
@@ -418,9 +421,7 @@ class Replayer {
   std::vector<Wide> walk_overflowing() const {
     reference::WalkHooks hooks;
     hooks.evaluate = [&](int node, const OpCall& call, const std::vector<const Wide*>& inputs) {
-      const auto known = followed_.find(node);
-      std::vector<Wide> outputs =
-          known != followed_.end() ? known->second : evaluate_centre(call, inputs, request_.witness);
+      std::vector<Wide> outputs = outputs_in_chain(node, call, inputs);
       const Precision precision = precision_of(*request_.contract, call, request_.mode, *request_.options);
       const auto bounded = reference::evaluate_bounded(call, inputs, precision);
       for (std::size_t o = 0; o < outputs.size() && o < bounded.size(); ++o) {
