@@ -1,5 +1,9 @@
 // Operators that are another one under a name of their own, or nearly so.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/decompose/expression.h"
 #include "core/opset/schema.h"
@@ -48,7 +52,7 @@ Ids sum_to_size(Rewriter& w, const OpCall& call) {
 
 // Same arguments, overload by overload ("aten::multiply.Scalar" is "aten::mul.Scalar").
 struct Alias {
-  const char *name, *of;
+  std::string_view name, of;
 };
 constexpr Alias kAliases[] = {
     {"__and__", "bitwise_and"},
@@ -122,15 +126,17 @@ DecomposeRule flipped(int64_t dim) {
 }  // namespace
 
 void register_aliases(DecomposeTable& table) {
-  const std::string aten = "aten::";
+  constexpr std::string_view kAten = "aten::";
   for (const Schema& schema : all_schemas()) {
-    for (const Alias& alias : kAliases) {
-      if (schema.name == aten + alias.name)
-        table.add(schema.full_name(),
-                  alias_of(aten + alias.of + schema.full_name().substr(schema.name.size())));
-    }
+    if (!schema.name.starts_with(kAten)) continue;
+    const std::string_view name = std::string_view(schema.name).substr(kAten.size());
+    const auto* alias = std::find_if(std::begin(kAliases), std::end(kAliases),
+                                     [&](const Alias& a) { return a.name == name; });
+    if (alias != std::end(kAliases))
+      table.add(schema.full_name(), alias_of(fmt::format("aten::{}.{}", alias->of, schema.overload)));
   }
-  for (const Alias& alias : kOverloads) table.add(aten + alias.name, alias_of(aten + alias.of));
+  for (const Alias& alias : kOverloads)
+    table.add(fmt::format("aten::{}", alias.name), alias_of(fmt::format("aten::{}", alias.of)));
   for (const char* op : {"aten::positive.default", "aten::resolve_conj.default", "aten::resolve_neg.default"})
     table.add(op, same);
   table.add("aten::conj.default", conjugate("aten::_conj.default"));

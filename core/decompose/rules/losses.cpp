@@ -76,9 +76,9 @@ Ids kl_div(Rewriter& w, const OpCall& call) {
 }
 
 // Along the class dim (1, or 0 without a batch): -weight[t] x[t], and weight[t], of each target; both are 0
-// where the target is ignore_index.
+// where the target is ignore_index, elsewhere it counts.
 struct TargetLosses {
-  ValueId loss, weight;
+  ValueId loss, weight, counts;
 };
 
 int64_t class_dim(Rewriter& w, ValueId x) { return rank_of(w, x) == 1 ? 0 : 1; }
@@ -100,7 +100,7 @@ TargetLosses target_losses(Rewriter& w, const OpCall& call, ValueId x, ValueId t
     return w.view(gather(w, from, dim, unsqueeze(w, safe, dim)), kept);
   };
   const ValueId nothing = w.scalar_like(x, int64_t{0});
-  TargetLosses out{unary(w, "aten::neg.default", picked(x)), w.cast(counts, w.dtype(x))};
+  TargetLosses out{unary(w, "aten::neg.default", picked(x)), w.cast(counts, w.dtype(x)), counts};
   if (value_of_opt(call, "weight")) {
     out.weight = where(w, counts, picked(spread_weights(w, call, x)), nothing);
     out.loss = mul(w, out.loss, ValueArg{out.weight});
@@ -118,8 +118,8 @@ ValueId reduced_by_weight(Rewriter& w, const OpCall& call, ValueId loss, ValueId
 }
 
 Ids nll_loss(Rewriter& w, const OpCall& call) {
-  const auto [loss, weight] = target_losses(w, call, value_of(call, "self"), value_of(call, "target"));
-  return {reduced_by_weight(w, call, loss, weight)};
+  const TargetLosses of = target_losses(w, call, value_of(call, "self"), value_of(call, "target"));
+  return {reduced_by_weight(w, call, of.loss, of.weight)};
 }
 
 // -sum over the classes of weight log p share
@@ -143,10 +143,9 @@ Ids cross_entropy(Rewriter& w, const OpCall& call) {
     if (smoothing != 0) share = add(w, mul(w, target, 1 - smoothing), smoothing / classes);
     return {reduced(w, call, spread_loss(w, call, log, share))};
   }
-  const auto [loss, weight] = target_losses(w, call, log, target);
+  const auto [loss, weight, counts] = target_losses(w, call, log, target);
   const ValueId plain = reduced_by_weight(w, call, loss, weight);
   if (smoothing == 0) return {plain};
-  const ValueId counts = binary(w, "aten::ne.Scalar", target, call.integer("ignore_index"));
   const ValueId even =
       where(w, counts, spread_loss(w, call, log, std::nullopt), w.scalar_like(log, int64_t{0}));
   return {add(w, mul(w, plain, 1 - smoothing),
