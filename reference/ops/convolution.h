@@ -70,13 +70,17 @@ inline void integer_product(DType dtype, const int64_t* a, const int64_t* w, con
   }
 }
 
+template <class V>
+bool is_finite_number(const V& v) {
+  return std::isfinite(static_cast<double>(plain(v)));
+}
+
 // Padding is zeros, but a device may leave their products out: with a weight that is infinite or NaN they are
 // NaN or nothing, and both are right. `results` [out, output] become what is right without them.
 template <class V, class Product>
 void leave_padding_out(const ConvolutionWindow& window, int64_t out, int64_t terms,
                        const std::vector<V>& filters, const std::vector<V>& columns, const V* bias,
                        V* results, const Product& product) {
-  const auto finite = [](const V& v) { return std::isfinite(static_cast<double>(plain(v))); };
   std::vector<V> column(at(terms)), addend(at(out)), sums(at(out));
   for (int64_t j = 0; j < window.output; ++j) {
     std::vector<V> masked = filters;
@@ -86,7 +90,7 @@ void leave_padding_out(const ConvolutionWindow& window, int64_t out, int64_t ter
       if (window.source[at(t % window.kernel * window.output + j)] >= 0) continue;
       for (int64_t o = 0; o < out; ++o) {
         V& weight = masked[at(o * terms + t)];
-        if (finite(weight)) continue;
+        if (is_finite_number(weight)) continue;
         weight = V(0);
         changed[at(o)] = true;
       }
@@ -130,11 +134,9 @@ std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
   const auto convolve = [&]<class V>(const std::vector<V>& numbers, const std::vector<V>& weights,
                                      const std::vector<V>* biases, std::vector<V>& results,
                                      const auto& product) {
-    bool poisoned = false;
-    if constexpr (!std::is_integral_v<V>) {
-      poisoned = std::any_of(weights.begin(), weights.end(),
-                             [](const V& v) { return !std::isfinite(static_cast<double>(plain(v))); });
-    }
+    bool all_finite = true;
+    if constexpr (!std::is_integral_v<V>)
+      all_finite = std::all_of(weights.begin(), weights.end(), is_finite_number<V>);
     std::vector<V> columns(at(terms * window.output), V(0)), filters(at(out_group * terms)), bias;
     if (biases != nullptr) bias.resize(at(out_group * window.output));
     for (int64_t g = 0; g < groups; ++g) {
@@ -158,14 +160,12 @@ std::vector<Array<T>> convolution(const OpCall& call, const Inputs<T>& in) {
             rows[i] = window.source[i] < 0 ? V(0) : channel[window.source[i]];
           }
         }
-        product(filters.data(), columns.data(), biases != nullptr ? bias.data() : nullptr,
-                results.data() + (b * out_channels + g * out_group) * window.output, out_group, window.output,
-                terms);
+        const V* addend = biases != nullptr ? bias.data() : nullptr;
+        V* sums = results.data() + (b * out_channels + g * out_group) * window.output;
+        product(filters.data(), columns.data(), addend, sums, out_group, window.output, terms);
         if constexpr (!std::is_integral_v<V>) {
-          if (!poisoned) continue;
-          leave_padding_out(window, out_group, terms, filters, columns,
-                            biases != nullptr ? bias.data() : nullptr,
-                            results.data() + (b * out_channels + g * out_group) * window.output, product);
+          if (!all_finite)
+            leave_padding_out(window, out_group, terms, filters, columns, addend, sums, product);
         }
       }
     }
