@@ -32,6 +32,12 @@ std::string computation_dtype(const Graph& graph, const Node& node) {
   return dtype_of(graph, inputs.empty() ? node.outputs.at(0) : inputs.front());
 }
 
+std::vector<std::string> nodes_json(const Graph& graph) {
+  std::vector<std::string> json;
+  for (const Node& node : graph.nodes) json.push_back(graph_to_json(single_node_graph(graph, node)));
+  return json;
+}
+
 using Calls = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
 
 // Collectives as a rank's program writes them run as the nodes of all ranks' programs joined.
@@ -44,9 +50,7 @@ void count_collectives(const Case& c, std::map<std::string, int64_t>& cases, Cal
     ++cases[node.op];
     if (c.checks.negative || inputs_of(node).empty()) continue;
     auto& json = first[{node.op, computation_dtype(program, node)}];
-    if (!json.empty()) continue;
-    for (const Node& joined : c.graph->nodes)
-      json.push_back(graph_to_json(single_node_graph(*c.graph, joined)));
+    if (json.empty()) json = nodes_json(*c.graph);
   }
 }
 
@@ -59,15 +63,17 @@ std::vector<Probe> probes(std::map<std::string, int64_t>& cases) {
     ++cases[c.subject];
     if (c.ranks) count_collectives(c, cases, first);
     if (c.checks.negative || graph.nodes.empty()) continue;
+    std::pair<std::string, std::string> call;
     if (graph.nodes.size() == 1) {
-      auto& json = first[{graph.nodes[0].op, computation_dtype(graph, graph.nodes[0])}];
-      if (json.empty()) json.push_back(graph_to_json(single_node_graph(graph, graph.nodes[0])));
+      call = {graph.nodes[0].op, computation_dtype(graph, graph.nodes[0])};
     } else if (find_schema(c.subject) != nullptr && !reference::has_operator(c.subject) &&
                !graph.inputs.empty()) {
-      auto& json = first[{c.subject, dtype_of(graph, graph.inputs[0].value)}];
-      if (!json.empty()) continue;
-      for (const Node& node : graph.nodes) json.push_back(graph_to_json(single_node_graph(graph, node)));
+      call = {c.subject, dtype_of(graph, graph.inputs[0].value)};
+    } else {
+      continue;
     }
+    auto& json = first[call];
+    if (json.empty()) json = nodes_json(graph);
   }
   std::vector<Probe> made;
   for (auto& [key, json] : first) made.push_back({key.first, key.second, std::move(json)});
