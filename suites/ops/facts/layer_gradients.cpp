@@ -4,8 +4,6 @@
 namespace assay::suites {
 namespace {
 
-constexpr const char* kLayerFloats = "f32 bf16 f16 f64";
-
 constexpr OpFacts kNorms[] = {
     {"aten::native_layer_norm_backward.default",
      "grad_out[16,64] input[16,64] normalized_shape=[64] mean[16,1]~0,0.5 rstd[16,1]~1,0.5 weight[64]~1,0.5 "
@@ -21,7 +19,7 @@ constexpr OpFacts kNorms[] = {
      {0, 2},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     {"aten::native_group_norm_backward.default",
      "grad_out[2,8,30] input[2,8,30] mean[2,4]~0,0.5 rstd[2,4]~1,0.5 weight[8]~1,0.5 N=2 C=8 HxW=30 group=4 "
      "output_mask=[true,true,true] | grad_out[1,6,5] input[1,6,5] mean[1,3]~0,0.5 rstd[1,3]~1,0.5 "
@@ -34,7 +32,7 @@ constexpr OpFacts kNorms[] = {
      {0, 2},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     {"aten::native_batch_norm_backward.default",
      "grad_out[2,5,6,7] input[2,5,6,7] weight[5]~1,0.5 running_mean=None running_var=None "
      "save_mean[5]~0,0.5 save_invstd[5]~1,0.5 train=true eps=1e-5 output_mask=[true,true,true] | "
@@ -48,7 +46,7 @@ constexpr OpFacts kNorms[] = {
      {0, 2},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     {"aten::_native_batch_norm_legit_functional.default",
      "input[2,5,6,7] weight[5]~1,0.5 bias[5] running_mean[5] running_var[5]~1,0.5 training=true momentum=0.1 "
      "eps=1e-5 | input[3,4] weight=None bias=None running_mean[4] running_var[4]~1,0.5 training=true "
@@ -61,7 +59,7 @@ constexpr OpFacts kNorms[] = {
      {0, 3},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     // In training it changes its running statistics: exports are made functional first.
     {"aten::_native_batch_norm_legit.default",
      "input[2,5,6,7] weight[5]~1,0.5 bias[5] running_mean[5] running_var[5]~1,0.5 training=false "
@@ -71,7 +69,7 @@ constexpr OpFacts kNorms[] = {
      {0, 3},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
 };
 
 constexpr OpFacts kOthers[] = {
@@ -95,14 +93,14 @@ constexpr OpFacts kOthers[] = {
      {0, 2},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     {"aten::native_dropout_backward.default",
      "grad_output[5,7] mask[5,7]:bool scale=2.0 | grad_output[129] mask[129]:bool scale=1.25 | grad_output[] "
      "mask[]:bool scale=0.0 | bad: grad_output[5,7] mask[5,6]:bool scale=2.0",
      {0, 4},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     {"aten::adaptive_avg_pool1d.default",
      "self[2,3,12] output_size=[5] | self[3,7] output_size=[7] | self[2,3,7] output_size=[1] | self[1,2,3] "
      "output_size=[8] | self[1,130,13] output_size=[4] | bad: self[7] output_size=[2] | bad: zero: "
@@ -110,14 +108,14 @@ constexpr OpFacts kOthers[] = {
      {0, 4},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
     {"aten::atan2.out",
      "self[5,7] other[5,7] out[5,7] | self[5,1] other[7] out[5,7] | self[129] other[129] out[129]:f64 | bad: "
      "self[5,7] other[5,6] out[5,7] | bad: integers: self[5,7] other[5,7] out[5,7]:i64",
      {0, 4},
      kParts,
      "",
-     kLayerFloats},
+     kFloatDTypes},
 };
 
 }  // namespace

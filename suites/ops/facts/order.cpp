@@ -18,7 +18,7 @@ constexpr OpFacts kOrder[] = {
      {0, 4},
      0,
      "",
-     "f32 bf16 f16 f64"},
+     kFloatDTypes},
     {"aten::median.default",
      "self[5,7] | self[] | self[1,1] | self[129] | self[2,3,4,5] | self[2,513] | even: self[6]{3,1,2,5,4,0} "
      "| ties: self[5]{1,3,3,2,3}",

@@ -35,7 +35,7 @@ constexpr OpFacts kReductions[] = {
      {0, 6},
      kParts,
      "",
-     "f32 bf16 f16 f64"},
+     kFloatDTypes},
     {"aten::cumsum.default", "@dims", {0.25, 1}, kExactOnIntegers},
     {"aten::_softmax.default", "@dims half_to_float=false", {0, 6}, kDrawn, "half_to_float=true"},
     {"aten::_log_softmax.default", "@dims half_to_float=false", {0, 6}, kDrawn, "half_to_float=true"},

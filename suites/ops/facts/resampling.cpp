@@ -5,7 +5,6 @@ namespace assay::suites {
 namespace {
 
 // 8-bit images are interpolated in fixed point whose precision PyTorch does not document.
-constexpr const char* kFloats = "f32 bf16 f16 f64";
 // PyTorch filters in f32 and f64 alone.
 constexpr const char* kWideSamples = "f32 f64";
 
@@ -68,7 +67,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "scales=1.5",
-     kFloats},
+     kFloatDTypes},
     {"aten::upsample_linear1d.vec",
      "input[2,3,7] output_size=None align_corners=false scale_factors=[2.0] | input[1,2,7] output_size=None "
      "align_corners=false scale_factors=[1.7] | input[1,2,9] output_size=[4] align_corners=true "
@@ -76,7 +75,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "",
-     kFloats},
+     kFloatDTypes},
     {"aten::upsample_bilinear2d.default",
      "self[2,3,5,7] output_size=[10,14] align_corners=false | self[1,2,5,7] output_size=[8,10] "
      "align_corners=true | self[1,2,9,8] output_size=[4,3] align_corners=false | self[1,2,9,8] "
@@ -87,7 +86,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "scales_h=1.9 scales_w=2.1",
-     kFloats},
+     kFloatDTypes},
     {"aten::upsample_trilinear3d.default",
      "self[1,2,3,4,5] output_size=[6,8,10] align_corners=false | self[1,2,3,4,5] output_size=[4,3,7] "
      "align_corners=true | self[1,1,2,5,3] output_size=[1,2,3] align_corners=false | self[0,2,3,3,3] "
@@ -95,7 +94,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "scales_d=2.1",
-     kFloats},
+     kFloatDTypes},
     {"aten::upsample_trilinear3d.vec",
      "input[1,2,3,4,5] output_size=None align_corners=false scale_factors=[2.0,1.5,1.0] | input[1,1,2,3,4] "
      "output_size=[3,4,7] align_corners=true scale_factors=None | bad: input[1,1,4,4,4] output_size=None "
@@ -103,7 +102,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "",
-     kFloats},
+     kFloatDTypes},
     {"aten::upsample_bicubic2d.default",
      "self[2,3,5,7] output_size=[10,14] align_corners=false | self[1,2,5,7] output_size=[8,10] "
      "align_corners=true | self[1,2,9,8] output_size=[4,3] align_corners=false | self[1,1,1,1] "
@@ -112,7 +111,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "scales_h=1.9 scales_w=2.1",
-     kFloats},
+     kFloatDTypes},
     {"aten::upsample_bicubic2d.vec",
      "input[2,3,5,7] output_size=None align_corners=false scale_factors=[2.0,2.0] | input[1,2,5,7] "
      "output_size=None align_corners=false scale_factors=[1.7,0.6] | input[1,2,5,5] output_size=[3,9] "
@@ -121,7 +120,7 @@ constexpr OpFacts kInterpolated[] = {
      {0, 4},
      0,
      "",
-     kFloats},
+     kFloatDTypes},
     {"aten::_upsample_bilinear2d_aa.default",
      "self[2,3,5,7] output_size=[10,14] align_corners=false | self[1,2,9,8] output_size=[4,3] "
      "align_corners=false | self[1,2,9,8] output_size=[5,2] align_corners=true | self[1,2,30,20] "

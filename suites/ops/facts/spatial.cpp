@@ -118,7 +118,7 @@ constexpr OpFacts kPooling[] = {
      {0, 4},
      0,
      "",
-     "f32 bf16 f16 f64"},  // of 8-bit images PyTorch does not document the precision
+     kFloatDTypes},  // of 8-bit images PyTorch does not document the precision
 };
 
 }  // namespace

@@ -60,6 +60,9 @@ struct OpFacts {
   const char* dtypes = "";
 };
 
+// The dtypes that PyTorch computes most float operators in.
+inline constexpr const char* kFloatDTypes = "f32 bf16 f16 f64";
+
 // Table that suites/ops/facts/*.cpp fill (cmake assay_registry).
 class FactTable {
  public:

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/decompose/decompose.h"
 #include "core/opset/required.h"
@@ -55,9 +56,15 @@ bool crossed_elsewhere(const std::string& name) {
   return without_cases().contains(name) || !name.starts_with("aten::");
 }
 
-TEST(Generate, EveryOperatorOfTheReferenceHasCases) {
+// Good ones and bad input, by operator.
+std::pair<std::map<std::string, int>, std::map<std::string, int>> case_counts() {
   std::map<std::string, int> good, bad;
   for (const Case& c : generated().cases) ++(c.checks.negative ? bad : good)[c.subject];
+  return {good, bad};
+}
+
+TEST(Generate, EveryOperatorOfTheReferenceHasCases) {
+  auto [good, bad] = case_counts();
   for (const std::string& name : reference::operator_names()) {
     if (name.starts_with("ranks::")) continue;  // of several ranks: crossed by the suite distributed
     if (without_cases().contains(name)) {
@@ -71,8 +78,7 @@ TEST(Generate, EveryOperatorOfTheReferenceHasCases) {
 
 // Of those that have a decomposition alone the parts are called.
 TEST(Generate, EveryRequiredCompositeOperatorHasCases) {
-  std::map<std::string, int> good, bad;
-  for (const Case& c : generated().cases) ++(c.checks.negative ? bad : good)[c.subject];
+  auto [good, bad] = case_counts();
   for (const std::string& name : decompose_rules().names()) {
     if (!is_required_operator(name) || reference::has_operator(name) || crossed_elsewhere(name)) continue;
     EXPECT_GE(good[name], 8) << name << ": add a line to a table in suites/ops/facts/ (generate/facts.h)";
