@@ -41,17 +41,22 @@ def _check_operands(q: Tensor, k: Tensor, v: Tensor, g: Tensor, rank: int, scale
     return factor
 
 
-def _sequences(q: Tensor, offsets: list[int] | None) -> list[tuple[slice, slice]]:
-    """Batch entries and rows that are computed together: all of them, or one packed sequence after another."""
+def _sequences(q: Tensor, offsets: list[int] | None) -> list[tuple[slice, slice, slice]]:
+    """States, batch entries and rows that go together: all, or one packed sequence after another; no empty ones."""
     if offsets is None:
-        return [(slice(None), slice(0, q.shape[1]))] if q.shape[0] > 0 else []
+        return [(slice(None), slice(None), slice(0, q.shape[1]))] if q.numel() > 0 else []
     _require(q.shape[0] == 1, f"cu_seqlens packs one batch entry; q has a batch of {q.shape[0]}, it must be 1")
     _require(len(offsets) >= 2, "cu_seqlens must have one more than there are sequences")
     _require(offsets[0] == 0, f"cu_seqlens starts at {offsets[0]}; it must start at 0")
     for start, end in zip(offsets, offsets[1:]):
         _require(start <= end, f"cu_seqlens goes back from {start} to {end}")
         _require(end <= q.shape[1], f"cu_seqlens is {end}; q has only {q.shape[1]} rows")
-    return [(slice(0, 1), slice(start, end)) for start, end in zip(offsets, offsets[1:])]
+    parts = enumerate(zip(offsets, offsets[1:]))
+    return [(slice(i, i + 1), slice(0, 1), slice(start, end)) for i, (start, end) in parts if start < end]
+
+
+def _state_shape(q: Tensor, v: Tensor, offsets: list[int] | None) -> tuple[int, ...]:
+    return (q.shape[0] if offsets is None else len(offsets) - 1, q.shape[2], q.shape[3], v.shape[3])
 
 
 def _check_state(name: str, state: Tensor | None, shape: tuple[int, ...], dtype: torch.dtype) -> None:
@@ -140,16 +145,12 @@ def gla_chunk(
     factor = _check_operands(q, k, v, g, 4, scale)
     _require(chunk_size >= 1, f"chunk_size is {chunk_size}; it must be at least 1")
     parts = _sequences(q, cu_seqlens)
-    count = q.shape[0] if cu_seqlens is None else len(parts)
-    shape, wide = (count, q.shape[2], q.shape[3], v.shape[3]), _wide(q.dtype)
+    shape, wide = _state_shape(q, v, cu_seqlens), _wide(q.dtype)
     _check_state("initial_state", initial_state, shape, wide)
     output, final = torch.zeros_like(v), q.new_zeros(shape, dtype=wide)
     if initial_state is not None:
         final.copy_(initial_state)
-    for number, (batch, rows) in enumerate(parts):
-        if rows.start == rows.stop:
-            continue
-        at = slice(None) if cu_seqlens is None else slice(number, number + 1)
+    for at, batch, rows in parts:
         chunks = _Chunks(q[batch, rows], k[batch, rows], v[batch, rows], g[batch, rows], factor, chunk_size)
         scores = torch.zeros(*chunks.q.shape[:-1], chunks.rows, dtype=wide, device=q.device)
         for block in chunks.blocks():
@@ -211,17 +212,13 @@ def gla_chunk_backward(
     _require(grad_output.shape == v.shape, f"grad_output has shape {list(grad_output.shape)}; it must be that of v")
     _require(grad_output.dtype == v.dtype, "grad_output must have the dtype of v")
     parts = _sequences(q, cu_seqlens)
-    count = q.shape[0] if cu_seqlens is None else len(parts)
-    shape, wide = (count, q.shape[2], q.shape[3], v.shape[3]), _wide(q.dtype)
+    shape, wide = _state_shape(q, v, cu_seqlens), _wide(q.dtype)
     _check_state("initial_state", initial_state, shape, wide)
     _check_state("grad_final_state", grad_final_state, shape, wide)
     grads = [torch.zeros_like(x) for x in (q, k, v, g)]
     state = q.new_zeros(shape, dtype=wide) if initial_state is None else initial_state
     of_state = q.new_zeros(shape, dtype=wide) if grad_final_state is None else grad_final_state.clone()
-    for number, (batch, rows) in enumerate(parts):
-        if rows.start == rows.stop:
-            continue
-        at = slice(None) if cu_seqlens is None else slice(number, number + 1)
+    for at, batch, rows in parts:
         chunks = _Chunks(q[batch, rows], k[batch, rows], v[batch, rows], g[batch, rows], factor, chunk_size)
         results = _chunk_gradients(chunks, chunks.load(grad_output[batch, rows]), state[at], of_state[at])
         for to, result in zip(grads, results):
