@@ -7,10 +7,11 @@
 
 namespace assay {
 
-void JudgeClient::start() {
-  if (process_.running()) return;
+bool JudgeClient::start(const JudgeTexts& texts) {
+  const std::string known = std::exchange(contract_, {});
+  if (process_.running()) return known == texts.contract_json;
   process_.start({find_program("assay-judge")});
-  contract_.clear();
+  return false;
 }
 
 std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected,
@@ -39,10 +40,8 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
 
 std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const JudgeTexts& texts) {
   try {
-    start();
-    const bool known = contract_ == texts.contract_json;
-    auto reply =
-        ask(encode_prepare(request, known ? JudgeTexts{texts.graph_json, ""} : texts), "prepared", limits_);
+    const bool known = start(texts);
+    auto reply = ask(encode_prepare(request, texts, known), "prepared", limits_);
     if (!reply) return std::nullopt;
     contract_ = texts.contract_json;
     return decode_prepared(std::move(*reply), "judge");
@@ -64,11 +63,12 @@ std::optional<Verdict> JudgeClient::judge(const RunResult& result) {
 
 std::optional<Verdict> JudgeClient::judge_steps(const StepsRequest& request, const JudgeTexts& texts) {
   try {
-    start();
+    const bool known = start(texts);
     ExchangeLimits limits = limits_;
     limits.run_s *= request.steps;
-    const auto reply = ask(encode_steps(request, texts), "verdict", limits);
+    const auto reply = ask(encode_steps(request, texts, known), "verdict", limits);
     if (!reply) return std::nullopt;
+    contract_ = texts.contract_json;
     return decode_verdict(*reply, "judge");
   } catch (const Error& error) {
     throw JudgeFailure{"judge_failed", error.what()};

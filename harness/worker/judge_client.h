@@ -28,12 +28,13 @@ class JudgeClient {
   std::optional<Verdict> judge_steps(const StepsRequest& request, const JudgeTexts& texts);
 
  private:
-  void start();  // unless it runs
+  // Unless it runs; whether it has the Contract of `texts`.
+  bool start(const JudgeTexts& texts);
   std::optional<Frame> ask(const Frame& request, const char* expected, const ExchangeLimits& limits);
 
   ExchangeLimits limits_;
   ChildProcess process_;
-  std::string contract_;  // that the process has
+  std::string contract_;  // that the process has; "" until it has answered a request with one
 };
 
 }  // namespace assay

@@ -37,47 +37,41 @@ Checks checks_from(const Fields& fields) {
   return checks;
 }
 
-}  // namespace
-
-Frame encode_prepare(const JudgeRequest& request, const JudgeTexts& texts) {
-  std::vector<Tensor> tensors = request.inputs;
+// What both requests for a verdict say; `tensors` begins with those of `request`.
+Json request_json(const char* type, const JudgeRequest& request, const JudgeTexts& texts,
+                  bool contract_is_known, std::vector<Tensor>& tensors) {
+  tensors = request.inputs;
   Json expected = Json::array();
   for (const auto& [name, tensor] : request.expected) {
     expected.push_back(name);
     tensors.push_back(tensor);
   }
-  return make_frame(
-      json_map({{"type", "prepare"},
-                {"case_id", request.case_id},
-                {"graph", texts.graph_json},
-                {"inputs", request.inputs.size()},
-                {"expected", std::move(expected)},
-                {"expected_source", request.expected_source},
-                {"checks", json_of(request.checks)},
-                {"contract", texts.contract_json.empty() ? Json(nullptr) : Json(texts.contract_json)},
-                {"options", request.options},
-                {"mode", request.mode},
-                {"seed", request.seed},
-                {"backend_is_reference", request.backend_is_reference},
-                {"keep_all_nodes", request.keep_all_nodes}}),
-      std::move(tensors));
+  return json_map({{"type", type},
+                   {"case_id", request.case_id},
+                   {"graph", texts.graph_json},
+                   {"inputs", request.inputs.size()},
+                   {"expected", std::move(expected)},
+                   {"expected_source", request.expected_source},
+                   {"checks", json_of(request.checks)},
+                   {"contract", contract_is_known ? Json(nullptr) : Json(texts.contract_json)},
+                   {"options", request.options},
+                   {"mode", request.mode},
+                   {"seed", request.seed},
+                   {"backend_is_reference", request.backend_is_reference},
+                   {"keep_all_nodes", request.keep_all_nodes}});
 }
 
-JudgeRequest decode_prepare(Frame frame, const std::string& origin, LastContract& last) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": prepare");
+JudgeRequest request_from(const Fields& fields, std::vector<Tensor> tensors, std::optional<Contract>& last) {
   JudgeRequest request;
   request.case_id = fields.text("case_id");
   request.checks = checks_from(fields.object("checks"));
   request.expected_source = fields.text("expected_source");
   if (!fields.absent("contract")) {
-    std::string contract = fields.text("contract");
-    last.contract = Contract::parse(contract, "Contract");
-    last.json = std::move(contract);
-  } else if (last.json.empty()) {
+    last = Contract::parse(fields.text("contract"), "Contract");
+  } else if (!last) {
     fields.fail("contract", "a Contract: no request before this one had any");
   }
-  request.contract = last.contract;
+  request.contract = *last;
   for (const auto& [key, value] : fields.at("options").items())
     request.options[key] = value.get<std::string>();
   request.mode = fields.text("mode");
@@ -86,14 +80,28 @@ JudgeRequest decode_prepare(Frame frame, const std::string& origin, LastContract
   request.keep_all_nodes = fields.boolean("keep_all_nodes");
   const auto inputs = static_cast<std::size_t>(fields.integer("inputs"));
   const std::vector<std::string> expected = fields.texts("expected");
-  if (frame.tensors.size() != inputs + expected.size()) fields.fail("tensors", "inputs and expected outputs");
-  request.inputs.assign(frame.tensors.begin(), frame.tensors.begin() + static_cast<std::ptrdiff_t>(inputs));
-  for (std::size_t i = 0; i < expected.size(); ++i) request.expected[expected[i]] = frame.tensors[inputs + i];
+  if (tensors.size() != inputs + expected.size()) fields.fail("tensors", "inputs and expected outputs");
+  for (std::size_t i = 0; i < expected.size(); ++i) request.expected[expected[i]] = tensors[inputs + i];
+  tensors.resize(inputs);
+  request.inputs = std::move(tensors);
   const std::string text = fields.text("graph");
   request.graph =
       std::make_shared<const Graph>(request.checks.negative ? graph_from_json_unchecked(text, request.case_id)
                                                             : graph_from_json(text, request.case_id));
   return request;
+}
+
+}  // namespace
+
+Frame encode_prepare(const JudgeRequest& request, const JudgeTexts& texts, bool contract_is_known) {
+  std::vector<Tensor> tensors;
+  Json json = request_json("prepare", request, texts, contract_is_known, tensors);
+  return make_frame(std::move(json), std::move(tensors));
+}
+
+JudgeRequest decode_prepare(Frame frame, const std::string& origin, std::optional<Contract>& last) {
+  const Json& json = header_of(frame, origin);
+  return request_from(Fields(json, origin + ": prepare"), std::move(frame.tensors), last);
 }
 
 Frame encode(const Prepared& prepared) {
@@ -130,20 +138,19 @@ RunResult decode_judge(Frame frame, const std::string& origin) {
   return decode_run_result(std::move(frame), origin);
 }
 
-Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts) {
-  Frame frame = encode_prepare(request.request, texts);
-  Json json = header_of(frame, "prepare");
-  json["type"] = "judge-steps";
+Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts, bool contract_is_known) {
+  std::vector<Tensor> tensors;
+  Json json = request_json("judge-steps", request.request, texts, contract_is_known, tensors);
   json["steps"] = request.steps;
   json["carry"] = request.carry;
   json["observed"] = request.observed.size();
   json["cache_dir"] = request.cache_dir;
-  frame.tensors.insert(frame.tensors.end(), request.observed.begin(), request.observed.end());
-  return make_frame(std::move(json), std::move(frame.tensors));
+  tensors.insert(tensors.end(), request.observed.begin(), request.observed.end());
+  return make_frame(std::move(json), std::move(tensors));
 }
 
-StepsRequest decode_steps(Frame frame, const std::string& origin, LastContract& last) {
-  const Json json = header_of(frame, origin);  // the frame goes on to decode_prepare
+StepsRequest decode_steps(Frame frame, const std::string& origin, std::optional<Contract>& last) {
+  const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": judge-steps");
   StepsRequest request;
   request.steps = static_cast<int>(fields.integer("steps"));
@@ -160,7 +167,7 @@ StepsRequest decode_steps(Frame frame, const std::string& origin, LastContract& 
   const auto first = frame.tensors.end() - static_cast<std::ptrdiff_t>(observed);
   request.observed.assign(first, frame.tensors.end());
   frame.tensors.erase(first, frame.tensors.end());
-  request.request = decode_prepare(std::move(frame), origin, last);
+  request.request = request_from(fields, std::move(frame.tensors), last);
   for (const auto& [output, name] : request.carry) {
     if (static_cast<std::size_t>(output) >= request.request.graph->outputs.size()) {
       fields.fail("carry", "outputs that the graph has");

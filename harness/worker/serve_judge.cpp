@@ -92,7 +92,7 @@ class JudgeServer {
     return verdict;
   }
 
-  LastContract contract_;
+  std::optional<Contract> contract_;  // read last: nearly all requests have the same one
   std::optional<Judge> judge_;
 };
 
