@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "core/decompose/decompose.h"
@@ -86,10 +87,9 @@ class Trajectories {
 
   bool flushes() const { return flushes_; }
   const std::vector<std::size_t>& observed() const { return observed_; }
-  const Wide& of_centre(std::size_t o, std::size_t step) const { return results_[0][o][step]; }
-  const Wide& of_replay(std::size_t r, std::size_t o, std::size_t step) const {
-    return results_[1 + r][o][step];
-  }
+  // By step, of an observed output.
+  const std::vector<Wide>& of_centre(std::size_t o) const { return results_[0][o]; }
+  const std::vector<Wide>& of_replay(std::size_t r, std::size_t o) const { return results_[1 + r][o]; }
 
  private:
   using Step = std::function<std::vector<Wide>(int, const std::vector<const Wide*>&)>;
@@ -141,20 +141,6 @@ class Trajectories {
   std::vector<Observations> results_;
 };
 
-// Rows [first, last) of an observed output as one tensor.
-Wide joined(const Wide& one, std::size_t first, std::size_t last,
-            const std::function<const Wide&(std::size_t)>& at) {
-  Wide wide;
-  wide.meta = one.meta;
-  wide.meta.shape.insert(wide.meta.shape.begin(), static_cast<int64_t>(last - first));
-  for (std::size_t t = first; t < last; ++t) {
-    const Wide& step = at(t);
-    wide.real.insert(wide.real.end(), step.real.begin(), step.real.end());
-    wide.integer.insert(wide.integer.end(), step.integer.begin(), step.integer.end());
-  }
-  return wide;
-}
-
 class CurveJudge {
  public:
   CurveJudge(const StepsRequest& request, const Trajectories& all) : request_(request), all_(all) {}
@@ -162,9 +148,7 @@ class CurveJudge {
   void judge(std::size_t o, Verdict& verdict) const {
     const Graph& graph = *request_.request.graph;
     const std::string name = output_key(graph, all_.observed()[o]);
-    const auto steps = static_cast<std::size_t>(request_.steps);
-    const Wide centre = joined(all_.of_centre(o, 0), 0, steps,
-                               [&](std::size_t t) -> const Wide& { return all_.of_centre(o, t); });
+    const Wide centre = joined_steps(all_.of_centre(o));
     const Tensor& got = request_.observed[o];
     if (const auto mismatch = compare_meta(got, centre.meta.dtype, centre.meta.shape, name)) {
       set(verdict, Status::meta_mismatch, mismatch->reason, mismatch->detail);
@@ -236,11 +220,12 @@ class CurveJudge {
       const std::size_t first = t < window ? 0 : t - window, last = std::min(steps, t + window + 1);
       ReplayedOutput part;
       part.zero_sign = false;
-      part.centre = joined(all_.of_centre(o, 0), first, last,
-                           [&](std::size_t s) -> const Wide& { return all_.of_centre(o, s); });
+      const auto steps_around = [&](const std::vector<Wide>& all) {
+        return joined_steps(std::span(all).subspan(first, last - first));
+      };
+      part.centre = steps_around(all_.of_centre(o));
       for (std::size_t r = 0; r < static_cast<std::size_t>(kStepReplays); ++r) {
-        part.replays.push_back(joined(all_.of_centre(o, 0), first, last,
-                                      [&](std::size_t s) -> const Wide& { return all_.of_replay(r, o, s); }));
+        part.replays.push_back(steps_around(all_.of_replay(r, o)));
       }
       const std::vector<double> sigma = spread_of(part);
       for (std::size_t e = 0; e < width; ++e) {

@@ -37,17 +37,9 @@ std::string mode_of(const JudgeRequest& request) {
   return matters ? request.mode : "any";
 }
 
-Tensor joined_steps(const std::vector<Wide>& steps) {
-  Shape shape = steps.at(0).meta.shape;
-  shape.insert(shape.begin(), static_cast<int64_t>(steps.size()));
-  std::vector<double> real;
-  std::vector<int64_t> integer;
-  for (const Wide& step : steps) {
-    real.insert(real.end(), step.real.begin(), step.real.end());
-    integer.insert(integer.end(), step.integer.begin(), step.integer.end());
-  }
-  return steps[0].is_integral() ? Tensor::from_ints(DType::i64, shape, integer)
-                                : Tensor::from_doubles(DType::f64, shape, real);
+Tensor tensor_of(const Wide& wide) {
+  return wide.is_integral() ? Tensor::from_ints(DType::i64, wide.meta.shape, wide.integer)
+                            : Tensor::from_doubles(DType::f64, wide.meta.shape, wide.real);
 }
 
 std::vector<Wide> split_steps(const Tensor& tensor, const TensorMeta& meta) {
@@ -73,6 +65,17 @@ std::string tensor_name(std::size_t trajectory, std::size_t output) {
 }
 
 }  // namespace
+
+Wide joined_steps(std::span<const Wide> steps) {
+  Wide joined;
+  joined.meta = steps[0].meta;
+  joined.meta.shape.insert(joined.meta.shape.begin(), static_cast<int64_t>(steps.size()));
+  for (const Wide& step : steps) {
+    joined.real.insert(joined.real.end(), step.real.begin(), step.real.end());
+    joined.integer.insert(joined.integer.end(), step.integer.begin(), step.integer.end());
+  }
+  return joined;
+}
 
 TrajectoriesCache::TrajectoriesCache(const StepsRequest& request) : request_(request) {
   if (request.cache_dir.empty()) return;
@@ -124,7 +127,7 @@ void TrajectoriesCache::keep(const std::vector<Observations>& trajectories) cons
   file.metadata["key"] = key_;
   for (std::size_t t = 0; t < trajectories.size(); ++t) {
     for (std::size_t o = 0; o < trajectories[t].size(); ++o) {
-      file.tensors[tensor_name(t, o)] = joined_steps(trajectories[t][o]);
+      file.tensors[tensor_name(t, o)] = tensor_of(joined_steps(trajectories[t][o]));
     }
   }
   try {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace assay {
 
 // What one trajectory observed: by output, then step.
 using Observations = std::vector<std::vector<reference::Wide>>;
+
+// The steps (at least one) of one output as one tensor [steps, ...].
+reference::Wide joined_steps(std::span<const reference::Wide> steps);
 
 class TrajectoriesCache {
  public:
