@@ -213,17 +213,22 @@ class RankServer {
     return result;
   }
 
-  // gloo's own words for what it does not have (ProcessGroupGloo.cpp): that is no failure of a case.
+  // What gloo (ProcessGroupGloo.cpp) and the worker of PyTorch say of what they do not have: that is no
+  // failure of a case.
   static void say_what_is_lacking(const std::vector<std::string>& errors, RunResult& result) {
-    const std::pair<const char*, const char*> words[] = {{"Invalid scalar type", "dtype"},
-                                                         {"invalid tensor size at index", "argument"},
-                                                         {"has no operator assay::", "optional_operator"}};
+    struct Words {
+      const char* text;
+      Status status;
+      const char* reason;
+    };
+    const Words all[] = {{"Invalid scalar type", Status::unsupported, "dtype"},
+                         {"invalid tensor size at index", Status::unsupported, "argument"},
+                         {"has no operator assay::", Status::skip_eligibility, "optional_operator"}};
     for (const std::string& error : errors) {
-      for (const auto& [text, reason] : words) {
-        if (error.find(text) == std::string::npos) continue;
-        const bool ours = std::string_view(reason) == "optional_operator";
-        result.failure = ours ? Status::skip_eligibility : Status::unsupported;
-        result.reason = reason;
+      for (const Words& words : all) {
+        if (error.find(words.text) == std::string::npos) continue;
+        result.failure = words.status;
+        result.reason = words.reason;
       }
     }
   }
