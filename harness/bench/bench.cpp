@@ -12,6 +12,7 @@
 #include "core/graph/json.h"
 #include "harness/record/results.h"
 #include "harness/run/run.h"
+#include "harness/worker/graph_names.h"
 #include "harness/worker/worker_client.h"
 
 namespace assay {
@@ -39,7 +40,7 @@ std::map<Key, Status> judged(const BenchOptions& options, const std::string& bac
     if (instead != options.judged_instead.end()) c = instead->second;
   }
   std::map<Key, Status> statuses;
-  const RunSummary summary = run_cases(run, judged, [&](const Progress& p) {
+  const RunSummary summary = run_cases(run, std::move(judged), [&](const Progress& p) {
     if (p.last) statuses[{p.last->id, p.last->mode}] = p.last->status;
   });
   result.infrastructure_error |= summary.infrastructure_error || summary.write_failed || summary.interrupted;
@@ -109,17 +110,8 @@ RunRequest request_for(const Case& c, const std::string& mode, uint64_t seed) {
   request.graph_json = graph_to_json(*c.graph);
   request.inputs = materialise_inputs(c, seed);
   request.seed = seed;
-  for (const GraphOutput& output : c.graph->outputs) {
-    if (output.value < 0) {
-      request.outputs.emplace_back();
-    } else {
-      request.outputs.emplace_back(c.graph->values.at(static_cast<std::size_t>(output.value)).name);
-    }
-  }
-  for (const GraphInput& input : c.graph->inputs) {
-    if (input.value >= 0)
-      request.input_names.push_back(c.graph->values.at(static_cast<std::size_t>(input.value)).name);
-  }
+  request.outputs = output_names(*c.graph);
+  request.input_names = input_names(*c.graph);
   return request;
 }
 

@@ -7,6 +7,7 @@
 #include "core/contract/contract.h"
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "harness/worker/graph_names.h"
 #include "harness/worker/process.h"
 #include "harness/worker/worker_client.h"
 
@@ -24,10 +25,7 @@ RunRequest request_for(const CompileBenchOptions& options, const Case& c) {
   request.seed = options.run.seed;
   request.fallback = options.run.fallback;
   request.fullgraph = options.run.fullgraph;
-  for (const GraphInput& input : c.graph->inputs) {
-    if (input.value >= 0)
-      request.input_names.push_back(c.graph->values.at(static_cast<std::size_t>(input.value)).name);
-  }
+  request.input_names = input_names(*c.graph);
   return request;
 }
 
