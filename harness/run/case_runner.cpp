@@ -14,7 +14,9 @@
 #include "harness/case/lift_draws.h"
 #include "harness/judge/expected.h"
 #include "harness/run/eligibility.h"
+#include "harness/run/note.h"
 #include "harness/run/steps_case.h"
+#include "harness/worker/graph_names.h"
 
 namespace assay {
 namespace {
@@ -42,26 +44,6 @@ HelloRequest hello_of(const RunOptions& options) {
   hello.seed = options.seed;
   hello.cache_dir = cache_dir(options);
   return hello;
-}
-
-std::vector<std::string> input_names(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const GraphInput& input : graph.inputs) {
-    if (input.value >= 0) names.push_back(graph.values.at(static_cast<std::size_t>(input.value)).name);
-  }
-  return names;
-}
-
-std::vector<std::optional<std::string>> output_names(const Graph& graph) {
-  std::vector<std::optional<std::string>> names;
-  for (const GraphOutput& output : graph.outputs) {
-    if (output.value < 0) {
-      names.emplace_back();
-    } else {
-      names.emplace_back(graph.values.at(static_cast<std::size_t>(output.value)).name);
-    }
-  }
-  return names;
 }
 
 // Worker and judge read graphs without in-place operators; all three must mean the same nodes and outputs.
@@ -115,12 +97,6 @@ std::map<std::string, Tensor> expected_of(const Case& c, const RunOptions& optio
   return c.load_expected();
 }
 
-void set(Record& record, Status status, const std::string& reason, const std::string& detail) {
-  record.status = status;
-  record.reason = reason;
-  record.detail = detail;
-}
-
 // Every byte that was sent was received, and all of them are those of the formulas.
 void judge_traffic(const RunResult& result, Record& record) {
   if (!result.traffic) return;
@@ -131,9 +107,9 @@ void judge_traffic(const RunResult& result, Record& record) {
   };
   const int64_t sent = sum(traffic.sent), received = sum(traffic.received);
   if (!is_pass(record.status) || (sent == traffic.formula && received == traffic.formula)) return;
-  set(record, Status::wrong, "ledger",
-      fmt::format("ranks sent {} bytes and received {}; the formulas give {}", sent, received,
-                  traffic.formula));
+  conclude(record, Status::wrong, "ledger",
+           fmt::format("ranks sent {} bytes and received {}; the formulas give {}", sent, received,
+                       traffic.formula));
 }
 
 }  // namespace
@@ -170,7 +146,7 @@ std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
   std::optional<CaseOutcome> outcome;
   const auto failed = [&](Status status, const std::string& reason, const std::string& detail) {
     outcome = CaseOutcome{blank, {}, {}, {}};
-    set(outcome->record, status, reason, detail);
+    conclude(outcome->record, status, reason, detail);
   };
   try {
     outcome = planned.c->trials.empty() ? attempt(planned, blank) : attempt_mutant(planned, blank);
@@ -204,15 +180,15 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   if (!c.graph) {
     const Status refused =
         c.graph_error_reason == "dynamic_shape" ? Status::unsupported : Status::skip_eligibility;
-    set(record, c.unsupported_file ? refused : Status::malformed_file,
-        c.graph_error_reason.empty() ? "malformed" : c.graph_error_reason, c.graph_error);
+    conclude(record, c.unsupported_file ? refused : Status::malformed_file,
+             c.graph_error_reason.empty() ? "malformed" : c.graph_error_reason, c.graph_error);
     outcome.record = std::move(record);
     return outcome;
   }
   const bool together = c.ranks && planned.mode != "eager";
   if (together || (c.ranks && c.steps != 1)) {
-    set(record, Status::skip_eligibility, "not_implemented",
-        together ? "programs of ranks run in eager mode" : "programs of ranks run for one step");
+    conclude(record, Status::skip_eligibility, "not_implemented",
+             together ? "programs of ranks run in eager mode" : "programs of ranks run for one step");
     outcome.record = std::move(record);
     return outcome;
   }
@@ -237,46 +213,36 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
   judge_request.keep_all_nodes = options_.all_nodes;
 
   JudgeTexts texts{graph_to_json(*c.graph), contract_json_};
+  const PlannedCase one{functional, planned.mode, planned.same_as};
+  std::optional<Graph> lifted;
   if (c.steps != 1) {
-    std::optional<Graph> none;
-    const PlannedCase one{functional, planned.mode, planned.same_as};
-    RunRequest request = request_of(options_, one, judge_request.inputs, {}, texts.graph_json, none);
-    return run_steps_case({judge_request, texts, std::move(request), &c, worker_.spec().is_null,
-                           cache_dir(options_).value_or("")},
-                          std::move(record), worker_, judge_);
+    RunRequest request = request_of(options_, one, judge_request.inputs, {}, texts.graph_json, lifted);
+    const StepsRun run{std::move(judge_request), std::move(texts),
+                       std::move(request),       &c,
+                       worker_.spec().is_null,   cache_dir(options_).value_or("")};
+    return run_steps_case(run, std::move(record), worker_, judge_);
   }
   auto prepared = judge_.prepare(judge_request, texts);
   if (!prepared) return std::nullopt;
-  std::optional<Graph> lifted;
-  const RunRequest request =
-      request_of(options_, {functional, planned.mode, planned.same_as}, judge_request.inputs,
-                 std::move(*prepared), std::move(texts.graph_json), lifted);
+  const RunRequest request = request_of(options_, one, judge_request.inputs, std::move(*prepared),
+                                        std::move(texts.graph_json), lifted);
   const auto result = worker_.run(request, lifted ? *lifted : *c.graph);
   if (!result) return std::nullopt;
   auto verdict = judge_.judge(*result);
   if (!verdict) return std::nullopt;
 
-  set(record, verdict->status, verdict->reason, verdict->detail);
+  conclude(record, *verdict);
   // A graph without nodes asks for no computation, and gets none: only there can the null backend be right.
   if (worker_.spec().is_null && is_pass(verdict->status)) {
-    set(record, Status::vacuous, "nothing_ran_on_device", "the null backend computes nothing");
+    conclude(record, Status::vacuous, "nothing_ran_on_device", "the null backend computes nothing");
   }
-  record.margin = verdict->margin;
-  for (const auto& [name, gate] : verdict->gates) record.gates[name] = gate;
-  record.worst = std::move(verdict->worst);
-  record.first_bad_node = std::move(verdict->first_bad_node);
-  record.witness = verdict->witness;
-  record.fallbacks = result->fallbacks;
-  record.residency = result->residency;
-  record.phases = result->phases;
-  record.compiles = result->compiles;
-  record.device = result->device;
+  note_run(record, *result);
   judge_traffic(*result, record);
   if (const auto why = ineligible(c, record, worker_.spec())) {
     const std::string note = *why == "optional_operator"
                                  ? "the backend has no kernel for an operator that it need not have: "
                                  : "the backend does not take such numbers: ";
-    set(record, Status::skip_eligibility, *why, note + record.detail);
+    conclude(record, Status::skip_eligibility, *why, note + record.detail);
   }
   outcome.nodes = std::move(verdict->nodes);
   outcome.mutant_changed = result->mutant_changed;
@@ -309,7 +275,7 @@ std::optional<CaseOutcome> CaseRunner::attempt_mutant(const PlannedCase& planned
                    std::move(outcome->given), std::move(outcome->returned)};
     } catch (const JudgeFailure& failure) {
       Trial trial{blank, std::nullopt};
-      set(trial.record, failure.status, failure.reason, failure.detail);
+      conclude(trial.record, failure.status, failure.reason, failure.detail);
       return trial;
     }
   };
@@ -317,7 +283,7 @@ std::optional<CaseOutcome> CaseRunner::attempt_mutant(const PlannedCase& planned
     return excuse(mutant, call, contract_, planned.mode, options_.options);
   };
   if (planned.mode != "eager") {
-    set(record, Status::skip_eligibility, "not_implemented", "defects are planted in eager mode only");
+    conclude(record, Status::skip_eligibility, "not_implemented", "defects are planted in eager mode only");
     return CaseOutcome{std::move(record), {}, {}, {}};
   }
   auto judged = trials_.run(*planned.c, std::move(record), attempt_one, excuse_one);

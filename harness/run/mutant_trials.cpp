@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/opset/classify.h"
 #include "harness/judge/node_rules.h"
+#include "harness/run/note.h"
 
 namespace assay {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 // After so many cases that the backend does not pass without a defect, it is not asked for more: it lacks the
 // operator, or the dtype.
 constexpr int kUseless = 16;
-
-void set(Record& record, Status status, const std::string& reason, const std::string& detail) {
-  record.status = status;
-  record.reason = reason;
-  record.detail = detail;
-}
 
 // The judge found the values or the behaviour wrong: a worker that died or a call that was refused is
 // neither.
@@ -169,7 +164,7 @@ std::optional<Record> MutantTrials::run(const Case& pair, Record record, const A
                                         const Excuse& excuse) {
   const Mutant* mutant = find_mutant(pair.mutant);
   if (mutant == nullptr) {
-    set(record, Status::infrastructure_error, "internal", "no mutant is named " + pair.mutant);
+    conclude(record, Status::infrastructure_error, "internal", "no mutant is named " + pair.mutant);
     return record;
   }
   if (pair.subject != std::exchange(subject_, pair.subject)) clean_.clear();
@@ -203,12 +198,13 @@ std::optional<Record> MutantTrials::run(const Case& pair, Record record, const A
     // What is done to an input may be what the kernel then refuses to run on again: that says nothing.
     if (mutant->effect == Effect::inputs && found.reason == "device_trap") continue;
     if (!trial->mutant_changed || (!is_finding(found.status) && !is_pass(found.status))) {
-      set(record, Status::infrastructure_error, found.reason.empty() ? "internal" : found.reason,
+      conclude(
+          record, Status::infrastructure_error, found.reason.empty() ? "internal" : found.reason,
           fmt::format("{} with the defect {}: {}: {}", given->id, pair.mutant, said(found), found.detail));
       return record;
     }
     if (is_finding(found.status)) {
-      set(record, Status::pass, "", fmt::format("{} finds {}: {}", given->id, pair.mutant, said(found)));
+      conclude(record, Status::pass, "", fmt::format("{} finds {}: {}", given->id, pair.mutant, said(found)));
       record.witness = found.witness;
       return record;
     }
@@ -222,18 +218,18 @@ std::optional<Record> MutantTrials::run(const Case& pair, Record record, const A
     if (survived.empty()) survived = given->id;
   }
   if (eligible == 0) {
-    set(record, Status::skip_eligibility, "not_selected", "no case can be used: " + ineligible);
+    conclude(record, Status::skip_eligibility, "not_selected", "no case can be used: " + ineligible);
   } else if (changed == 0) {
-    set(record, Status::skip_policy, "mutant_not_applicable",
-        fmt::format("{} changes no bit of {} cases", pair.mutant, eligible));
+    conclude(record, Status::skip_policy, "mutant_not_applicable",
+             fmt::format("{} changes no bit of {} cases", pair.mutant, eligible));
   } else if (unexplained.empty()) {
-    set(record, Status::skip_policy, "contract_allows",
-        fmt::format("{} changes {} of {} cases, all within bounds: {}", pair.mutant, changed, eligible,
-                    excuses));
+    conclude(record, Status::skip_policy, "contract_allows",
+             fmt::format("{} changes {} of {} cases, all within bounds: {}", pair.mutant, changed, eligible,
+                         excuses));
   } else {
-    set(record, Status::wrong, "mutant_survived",
-        fmt::format("{} ({}) changes {} of {} cases and none fails: {}", pair.mutant, mutant->description,
-                    changed, eligible, unexplained));
+    conclude(record, Status::wrong, "mutant_survived",
+             fmt::format("{} ({}) changes {} of {} cases and none fails: {}", pair.mutant,
+                         mutant->description, changed, eligible, unexplained));
   }
   return record;
 }

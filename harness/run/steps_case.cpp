@@ -3,28 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/io/safetensors.h"
-#include "core/philox.h"
-#include "harness/judge/expected.h"
+#include "harness/run/note.h"
 
 namespace assay {
 namespace {
 
 // Steps that are run again from the checkpoint, and without what nobody carries.
 constexpr int kRepeatedSteps = 3;
-
-using Carry = std::vector<std::pair<int, std::string>>;
-
-struct StepOutcome {
-  RunResult result;
-  std::map<std::string, uint64_t> digests;  // of every output, by its key
-};
 
 void add(DeviceCounters& sum, const DeviceCounters& step) {
   sum.cycles += step.cycles;
@@ -61,10 +52,11 @@ void add(RunResult& sum, const RunResult& step) {
 
 class Steps {
  public:
-  Steps(const StepsRun& run, WorkerClient& worker)
-      : run_(run), worker_(worker), graph_(*run.c->graph), request_(run.request) {
-    observed_ = observed_outputs(graph_, run.c->carry);
-    for (const auto& [output, name] : run.c->carry) {
+  // `request`: of the first step. `c` is read as long as this lives.
+  Steps(const Case& c, RunRequest request, WorkerClient& worker)
+      : c_(c), graph_(*c.graph), worker_(worker), request_(std::move(request)) {
+    observed_ = observed_outputs(graph_, c.carry);
+    for (const auto& [output, name] : c.carry) {
       const std::size_t input = input_number(graph_, name);
       if (output < 0 || static_cast<std::size_t>(output) >= graph_.outputs.size()) {
         throw Error(
@@ -77,20 +69,20 @@ class Steps {
   }
 
   // One step from `inputs`. nullopt: stopped.
-  std::optional<StepOutcome> one(const std::vector<Tensor>& inputs) {
+  std::optional<RunResult> one(const std::vector<Tensor>& inputs) {
     request_.inputs = inputs;
-    auto result = worker_.run(request_, graph_);
-    if (!result) return std::nullopt;
-    StepOutcome step{std::move(*result), {}};
-    for (std::size_t i = 0; i < step.result.outputs.size(); ++i) {
-      if (step.result.outputs[i].defined())
-        step.digests[output_key(graph_, i)] = digest(step.result.outputs[i]);
-    }
-    return step;
+    return worker_.run(request_, graph_);
   }
 
-  std::vector<Tensor> next(std::vector<Tensor> inputs, const RunResult& result) const {
-    for (const auto& [output, input] : carry_) inputs[input] = result.outputs.at(output);
+  // What `result` hands on, in the order of Case::carry.
+  std::vector<Tensor> carried(const RunResult& result) const {
+    std::vector<Tensor> tensors;
+    for (const auto& [output, input] : carry_) tensors.push_back(result.outputs.at(output));
+    return tensors;
+  }
+
+  std::vector<Tensor> next(std::vector<Tensor> inputs, const std::vector<Tensor>& carried) const {
+    for (std::size_t i = 0; i < carry_.size(); ++i) inputs[carry_[i].second] = carried[i];
     return inputs;
   }
 
@@ -99,25 +91,22 @@ class Steps {
   // What is carried, through the bytes of a safetensors file.
   std::vector<Tensor> through_checkpoint(std::vector<Tensor> inputs) const {
     TensorFile file;
-    for (const auto& [output, input] : carry_) file.tensors[run_.request.input_names[input]] = inputs[input];
+    for (const auto& [output, input] : carry_) file.tensors[request_.input_names[input]] = inputs[input];
     const TensorFile read = parse_safetensors(serialize_safetensors(file), "checkpoint");
-    for (const auto& [output, input] : carry_) {
-      inputs[input] = read.tensors.at(run_.request.input_names[input]);
-    }
+    for (const auto& [output, input] : carry_) inputs[input] = read.tensors.at(request_.input_names[input]);
     return inputs;
   }
 
-  // The case's graph without the outputs that nobody carries, and its carry.
+  // The case without the outputs that nobody carries, and its request.
   std::pair<Case, RunRequest> quiet() const {
     Graph graph = graph_;
     graph.outputs.clear();
-    Case c = *run_.c;
+    Case c = c_;
     RunRequest request = request_;
     request.outputs.clear();
-    for (std::size_t i = 0; i < c.carry.size(); ++i) {
-      const auto output = static_cast<std::size_t>(c.carry[i].first);
-      graph.outputs.push_back(graph_.outputs[output]);
-      request.outputs.push_back(run_.request.outputs[output]);
+    for (std::size_t i = 0; i < carry_.size(); ++i) {
+      graph.outputs.push_back(graph_.outputs[carry_[i].first]);
+      request.outputs.push_back(request_.outputs[carry_[i].first]);
       c.carry[i].first = static_cast<int>(i);
     }
     request.graph_json = graph_to_json(graph);
@@ -126,14 +115,9 @@ class Steps {
   }
 
  private:
-  static uint64_t digest(const Tensor& tensor) {
-    const Tensor flat = tensor.contiguous();
-    return fnv1a64(std::string_view(reinterpret_cast<const char*>(flat.data()), flat.bytes()));
-  }
-
-  const StepsRun& run_;
-  WorkerClient& worker_;
+  const Case& c_;
   const Graph& graph_;
+  WorkerClient& worker_;
   RunRequest request_;
   std::vector<std::size_t> observed_;
   std::vector<std::pair<std::size_t, std::size_t>> carry_;  // output -> input
@@ -151,29 +135,26 @@ Tensor stacked(const std::vector<Tensor>& steps) {
   return Tensor::from_bytes(steps[0].dtype(), shape, bytes.data(), bytes.size());
 }
 
-void conclude(Record& record, Status status, const std::string& reason, const std::string& detail) {
-  record.status = status;
-  record.reason = reason;
-  record.detail = detail;
-}
-
 class StepsCase {
  public:
   StepsCase(const StepsRun& run, Record record, WorkerClient& worker, JudgeClient& judge)
-      : run_(run), record_(std::move(record)), worker_(worker), judge_(judge), steps_(run, worker) {}
+      : run_(run),
+        record_(std::move(record)),
+        worker_(worker),
+        judge_(judge),
+        steps_(*run.c, run.request, worker) {}
 
   std::optional<CaseOutcome> run() {
     if (!run_all()) return std::nullopt;
     if (record_.status == Status::pass && !judge_curves()) return std::nullopt;
     const Checks& checks = run_.c->checks;
-    if (checks.resumes && is_pass(record_.status) && !repeat_from_checkpoint(steps_, *run_.c, true)) {
+    if (checks.resumes && is_pass(record_.status) && !repeat_from_checkpoint(steps_, true)) {
       return std::nullopt;
     }
     if (checks.unobserved && is_pass(record_.status)) {
-      auto [c, request] = steps_.quiet();
-      StepsRun quiet{run_.judge, run_.texts, std::move(request), &c, run_.null_backend, {}};
-      Steps steps(quiet, worker_);
-      if (!repeat_from_checkpoint(steps, c, false)) return std::nullopt;
+      auto [quiet, request] = steps_.quiet();
+      Steps steps(quiet, std::move(request), worker_);
+      if (!repeat_from_checkpoint(steps, false)) return std::nullopt;
     }
     CaseOutcome outcome;
     outcome.record = std::move(record_);
@@ -198,33 +179,30 @@ class StepsCase {
     record_.status = Status::pass;
     for (int t = 0; t < steps; ++t) {
       if (t == checkpoint_step_) checkpoint_ = inputs;
-      auto step = steps_.one(inputs);
-      if (!step) return false;
-      if (failed(step->result, t)) return true;
-      for (std::size_t o = 0; o < seen.size(); ++o)
-        seen[o].push_back(step->result.outputs[steps_.observed()[o]]);
-      for (const auto& [output, name] : run_.c->carry) {
-        const Tensor& carried = step->result.outputs[static_cast<std::size_t>(output)];
-        if (carried.defined()) continue;
-        conclude(
-            record_, Status::meta_mismatch, "missing_output",
-            fmt::format("step {}: output {}, which the next step needs, was not returned", t + 1, output));
+      auto result = steps_.one(inputs);
+      if (!result) return false;
+      if (failed(*result, t)) return true;
+      for (std::size_t o = 0; o < seen.size(); ++o) seen[o].push_back(result->outputs[steps_.observed()[o]]);
+      std::vector<Tensor> carried = steps_.carried(*result);
+      for (std::size_t i = 0; i < carried.size(); ++i) {
+        if (carried[i].defined()) continue;
+        conclude(record_, Status::meta_mismatch, "missing_output",
+                 fmt::format("step {}: output {}, which the next step needs, was not returned", t + 1,
+                             run_.c->carry[i].first));
         return true;
       }
-      inputs = steps_.next(std::move(inputs), step->result);
-      digests_.push_back(std::move(step->digests));
-      step->result.outputs.clear();
+      inputs = steps_.next(std::move(inputs), carried);
+      if (t >= checkpoint_step_ && t < checkpoint_step_ + kRepeatedSteps) {
+        carried_.push_back(std::move(carried));
+      }
+      result->outputs.clear();
       if (sum) {
-        add(*sum, step->result);
+        add(*sum, *result);
       } else {
-        sum = std::move(step->result);
+        sum = std::move(result);
       }
     }
-    record_.fallbacks = sum->fallbacks;
-    record_.residency = sum->residency;
-    record_.phases = sum->phases;
-    record_.compiles = sum->compiles;
-    record_.device = sum->device;
+    note_run(record_, *sum);
     for (const NodeOutcome& node : sum->nodes) {
       on_device_ =
           on_device_ || node.placement == Placement::device || node.placement == Placement::device_soft;
@@ -243,11 +221,7 @@ class StepsCase {
     StepsRequest request{run_.judge, run_.c->steps, run_.c->carry, curves_, run_.cache_dir};
     const auto verdict = judge_.judge_steps(request, run_.texts);
     if (!verdict) return false;
-    conclude(record_, verdict->status, verdict->reason, verdict->detail);
-    record_.margin = verdict->margin;
-    for (const auto& [name, gate] : verdict->gates) record_.gates[name] = gate;
-    record_.worst = verdict->worst;
-    record_.witness = verdict->witness;
+    conclude(record_, *verdict);
     if (record_.status != Status::pass) return true;
     if (run_.null_backend) {
       conclude(record_, Status::vacuous, "nothing_ran_on_device", "the null backend computes nothing");
@@ -259,30 +233,28 @@ class StepsCase {
     return true;
   }
 
-  // Some steps again, as `c` and `steps` run them; what they return must be what it was. False if stopped.
-  bool repeat_from_checkpoint(Steps& steps, const Case& c, bool resumed) {
+  // Some steps again, as `steps` runs them; what they hand on must be what it was. False if stopped.
+  bool repeat_from_checkpoint(Steps& steps, bool resumed) {
     std::vector<Tensor> inputs = checkpoint_;
     if (resumed) {
       worker_.stop();  // a new process knows nothing but the file
       inputs = steps.through_checkpoint(std::move(inputs));
     }
-    const int end = std::min(run_.c->steps, checkpoint_step_ + kRepeatedSteps);
-    for (int t = checkpoint_step_; t < end; ++t) {
-      auto step = steps.one(inputs);
-      if (!step) return false;
-      if (failed(step->result, t)) return true;
-      for (std::size_t i = 0; i < run_.c->carry.size(); ++i) {
-        const std::string before =
-            output_key(*run_.c->graph, static_cast<std::size_t>(run_.c->carry[i].first));
-        const std::string now = output_key(*c.graph, static_cast<std::size_t>(c.carry[i].first));
-        if (digests_[static_cast<std::size_t>(t)].at(before) == step->digests.at(now)) continue;
+    int t = checkpoint_step_;
+    for (const std::vector<Tensor>& before : carried_) {
+      const auto result = steps.one(inputs);
+      if (!result) return false;
+      if (failed(*result, t++)) return true;
+      const std::vector<Tensor> now = steps.carried(*result);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        if (now[i].bitwise_equal(before[i])) continue;
         conclude(record_, Status::nondeterministic, resumed ? "resume_differs" : "observation_differs",
-                 fmt::format("step {}: '{}' has other bits {}", t + 1, c.carry[i].second,
+                 fmt::format("step {}: '{}' has other bits {}", t, run_.c->carry[i].second,
                              resumed ? "after the run was resumed from a checkpoint"
                                      : "when the step returns nothing but what is carried"));
         return true;
       }
-      inputs = steps.next(std::move(inputs), step->result);
+      inputs = steps.next(std::move(inputs), now);
     }
     return true;
   }
@@ -294,8 +266,8 @@ class StepsCase {
   Steps steps_;
   int checkpoint_step_ = 0;
   bool on_device_ = false;
-  std::vector<Tensor> checkpoint_;  // inputs of step checkpoint_step_
-  std::vector<std::map<std::string, uint64_t>> digests_;
+  std::vector<Tensor> checkpoint_;            // inputs of step checkpoint_step_
+  std::vector<std::vector<Tensor>> carried_;  // by kRepeatedSteps steps from there on
   std::vector<Tensor> curves_;
 };
 
