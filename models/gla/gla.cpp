@@ -69,16 +69,6 @@ GlaResult step(Emitter& e, const GlaOperands& x) {
   return {e.unsqueeze(results[0], 1), results[1]};
 }
 
-Graph finished(GraphBuilder& builder, const GlaGraph& graph) {
-  Graph made = builder.build();
-  if (graph.form == GlaForm::fused) {
-    decompose(made, [](const std::string& op) { return op.starts_with("assay::"); });
-  } else {
-    decompose(made);
-  }
-  return made;
-}
-
 }  // namespace
 
 GlaResult gla_attention(Emitter& e, const GlaOperands& x, int64_t chunk, bool row_by_row) {
@@ -101,50 +91,33 @@ Graph gla_layer_graph(const GlaConfig& config, const GlaGraph& graph) {
   gla.read_mask();
   builder.output(gla.attention(x, "", ""));
   for (const ValueId state : gla.states()) builder.output(state);
-  return finished(builder, graph);
+  return finished_gla(builder, graph.form);
 }
 
 Graph gla_model_graph(const GlaConfig& config, const GlaGraph& graph) {
   GraphBuilder builder("gla_model");
   GlaBuilder gla(builder, config, graph);
   Emitter& e = gla.emit();
-  const Shape rows{graph.batch, graph.length};
-  Batch batch{-1, -1};
-  if (graph.batches > 0) {
-    batch = read_batch(e, graph.batches, graph.batch, graph.length);
-  } else {
-    batch.input_ids = builder.input("input_ids", DType::i64, rows);
-    if (graph.loss) batch.labels = builder.input("labels", DType::i64, rows);
-  }
+  const Batch batch = model_batch(e, graph.batches, graph.batch, graph.length, graph.loss);
   gla.read_mask();
   const ValueId table = gla.parameter("model.embeddings.weight", {config.vocab_size, config.hidden_size});
   ValueId x = e.call("aten::embedding.default",
                      {{"weight", ValueArg{table}}, {"indices", ValueArg{batch.input_ids}}});
   for (int64_t n = 0; n < config.num_hidden_layers; ++n) {
     const std::string prefix = "model.layers." + std::to_string(n) + ".";
-    const ValueId normed = gla.norm(x, prefix + "attn_norm.weight", config.hidden_size);
+    const ValueId normed = gla.norm(x, prefix + "attn_norm.weight");
     x = e.add(x, gla.attention(normed, prefix + "attn.", "_" + std::to_string(n)));
-    const ValueId second = gla.norm(x, prefix + "mlp_norm.weight", config.hidden_size);
+    const ValueId second = gla.norm(x, prefix + "mlp_norm.weight");
     x = e.add(x, gla.mlp(second, prefix + "mlp."));
   }
-  x = gla.norm(x, "model.norm.weight", config.hidden_size);
+  x = gla.norm(x, "model.norm.weight");
   const ValueId logits =
       config.tie_word_embeddings
           ? e.call("aten::linear.default", {{"input", ValueArg{x}}, {"weight", ValueArg{table}}})
           : gla.linear(x, "lm_head", config.vocab_size);
-  if (graph.loss) {
-    const int64_t count = graph.batch * graph.length;
-    const ValueId flat = e.view(e.cast(logits, graph.dtype == DType::f64 ? DType::f64 : DType::f32),
-                                {count, config.vocab_size});
-    builder.output(
-        e.composite("aten::cross_entropy_loss.default",
-                    {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(batch.labels, {count})}}},
-                    {e.dtype(flat), {}}));
-  } else {
-    builder.output(logits);
-  }
+  builder.output(graph.loss ? mean_cross_entropy(e, logits, batch.labels) : logits);
   for (const ValueId state : gla.states()) builder.output(state);
-  return finished(builder, graph);
+  return finished_gla(builder, graph.form);
 }
 
 Graph gla_gradient_graph(const GlaConfig& config, const GlaGraph& graph) {

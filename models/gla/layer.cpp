@@ -1,14 +1,12 @@
 #include "models/gla/layer.h"
 
-#include <algorithm>
-#include <cmath>
-
+#include "core/decompose/decompose.h"
 #include "core/error.h"
 
 namespace assay::models {
 
 GlaBuilder::GlaBuilder(GraphBuilder& builder, const GlaConfig& config, const GlaGraph& graph)
-    : e_(builder), config_(config), graph_(graph) {
+    : LayerBuilder(builder, graph.dtype, config.norm_eps), config_(config), graph_(graph) {
   config.check();
   if (graph.batch < 0 || graph.length < 0) {
     throw Error(ErrorCode::invalid_argument, "GLA: batch and length cannot be negative");
@@ -20,26 +18,6 @@ GlaBuilder::GlaBuilder(GraphBuilder& builder, const GlaConfig& config, const Gla
   if (graph.offsets && config.use_short_conv) {
     throw Error(ErrorCode::unsupported, "GLA: short convolutions over packed sequences are not built");
   }
-}
-
-ValueId GlaBuilder::parameter(const std::string& name, const Shape& shape) {
-  std::string id = "p_" + name;
-  std::replace(id.begin(), id.end(), '.', '_');
-  return e_.builder().input(id, graph_.dtype, shape, InputKind::parameter, name);
-}
-
-ValueId GlaBuilder::linear(ValueId x, const std::string& name, int64_t out, bool bias) {
-  const ValueId weight = parameter(name + ".weight", {out, e_.size(x, -1)});
-  std::vector<NamedArgument> arguments{{"input", ValueArg{x}}, {"weight", ValueArg{weight}}};
-  if (bias) arguments.push_back({"bias", ValueArg{parameter(name + ".bias", {out})}});
-  return e_.call("aten::linear.default", arguments);
-}
-
-ValueId GlaBuilder::norm(ValueId x, const std::string& weight, int64_t size, bool affine) {
-  std::vector<NamedArgument> arguments{
-      {"input", ValueArg{x}}, {"normalized_shape", IntListArg{{size}, {}}}, {"eps", config_.norm_eps}};
-  if (affine) arguments.push_back({"weight", ValueArg{parameter(weight, {size})}});
-  return e_.call("aten::rms_norm.default", arguments);
 }
 
 void GlaBuilder::read_mask() {
@@ -136,7 +114,7 @@ ValueId GlaBuilder::attention(ValueId x, const std::string& prefix, const std::s
   states_.insert(states_.begin() + static_cast<std::ptrdiff_t>(first_state),
                  e_.cast(result.state, config_.state_dtype.value_or(wide)));
 
-  ValueId o = norm(result.output, prefix + "g_norm.weight", head_value, config_.elementwise_affine);
+  ValueId o = norm(result.output, prefix + "g_norm.weight", config_.elementwise_affine);
   if (config_.use_output_gate) {
     const ValueId gate = heads(linear(x, prefix + "g_proj", values), config_.num_heads, head_value);
     o = e_.mul(o, e_.unary("silu", gate));
@@ -144,10 +122,14 @@ ValueId GlaBuilder::attention(ValueId x, const std::string& prefix, const std::s
   return linear(e_.view(o, {graph_.batch, graph_.length, values}), prefix + "o_proj", config_.hidden_size);
 }
 
-ValueId GlaBuilder::mlp(ValueId x, const std::string& prefix) {
-  const ValueId gate = linear(x, prefix + "gate_proj", config_.mlp_size());
-  const ValueId up = linear(x, prefix + "up_proj", config_.mlp_size());
-  return linear(e_.mul(e_.unary("silu", gate), up), prefix + "down_proj", config_.hidden_size);
+Graph finished_gla(GraphBuilder& builder, GlaForm form) {
+  Graph made = builder.build();
+  if (form == GlaForm::fused) {
+    decompose(made, [](const std::string& op) { return op.starts_with("assay::"); });
+  } else {
+    decompose(made);
+  }
+  return made;
 }
 
 }  // namespace assay::models

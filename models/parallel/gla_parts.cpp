@@ -3,11 +3,11 @@
 #include <string>
 #include <utility>
 
-#include "core/decompose/decompose.h"
 #include "core/error.h"
 #include "models/differentiate/differentiate.h"
 #include "models/differentiate/partition.h"
 #include "models/gla/layer.h"
+#include "models/training/batches.h"
 
 namespace assay::models {
 namespace {
@@ -19,16 +19,6 @@ int64_t share(int64_t whole, int64_t tp, const char* what) {
                                                what);
 }
 
-Graph finished_part(GraphBuilder& builder, const GlaPart& part) {
-  Graph made = builder.build();
-  if (part.graph.form == GlaForm::fused) {
-    decompose(made, [](const std::string& op) { return op.starts_with("assay::"); });
-  } else {
-    decompose(made);
-  }
-  return made;
-}
-
 struct Stream {
   ValueId x, normed;
 };
@@ -38,7 +28,7 @@ Stream read_stream(GlaBuilder& gla, const GlaConfig& config, const GlaGraph& gra
   const Shape shape{graph.batch, graph.length, config.hidden_size};
   const ValueId x = e.builder().input("x", graph.dtype, shape);
   const ValueId sum = e.add(x, e.builder().input("r", graph.dtype, shape));
-  return {sum, gla.norm(sum, norm, config.hidden_size)};
+  return {sum, gla.norm(sum, norm)};
 }
 
 }  // namespace
@@ -69,7 +59,7 @@ Graph gla_attention_part(const GlaPart& part) {
   if (part.graph.state) {
     for (const ValueId state : gla.states()) builder.output(state);
   }
-  return finished_part(builder, part);
+  return finished_gla(builder, part.graph.form);
 }
 
 Graph gla_mlp_part(const GlaPart& part) {
@@ -79,7 +69,7 @@ Graph gla_mlp_part(const GlaPart& part) {
   const Stream stream = read_stream(gla, config, part.graph, "mlp_norm.weight");
   builder.output(stream.x);
   builder.output(gla.mlp(stream.normed, "mlp."));
-  return finished_part(builder, part);
+  return finished_gla(builder, part.graph.form);
 }
 
 Graph gla_embedding_part(const GlaPart& part) {
@@ -90,27 +80,22 @@ Graph gla_embedding_part(const GlaPart& part) {
   const ValueId table = gla.parameter("embeddings.weight", {config.vocab_size, config.hidden_size});
   builder.output(
       gla.emit().call("aten::embedding.default", {{"weight", ValueArg{table}}, {"indices", ValueArg{ids}}}));
-  return finished_part(builder, part);
+  return finished_gla(builder, part.graph.form);
 }
 
 Graph gla_head_part(const GlaPart& part) {
   const GlaConfig config = rank_config(part.whole, part.tp);
   GraphBuilder builder("gla_head");
   GlaBuilder gla(builder, config, part.graph);
-  Emitter& e = gla.emit();
   const Stream stream = read_stream(gla, config, part.graph, "norm.weight");
   const ValueId logits = gla.linear(stream.normed, "lm_head", config.vocab_size);
   if (part.graph.loss) {
-    const int64_t rows = part.graph.batch * part.graph.length;
     const ValueId labels = builder.input("labels", DType::i64, {part.graph.batch, part.graph.length});
-    const ValueId flat = e.view(e.cast(logits, DType::f32), {rows, config.vocab_size});
-    builder.output(e.composite("aten::cross_entropy_loss.default",
-                               {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(labels, {rows})}}},
-                               {DType::f32, {}}));
+    builder.output(mean_cross_entropy(gla.emit(), logits, labels));
   } else {
     builder.output(logits);
   }
-  return finished_part(builder, part);
+  return finished_gla(builder, part.graph.form);
 }
 
 Graph gla_joint_part(const Graph& part) {

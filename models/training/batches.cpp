@@ -15,6 +15,23 @@ Batch read_batch(Emitter& e, int64_t count, int64_t batch, int64_t length) {
   return {e.slice(rows, 1, 0, length), e.slice(rows, 1, 1, length + 1)};
 }
 
+Batch model_batch(Emitter& e, int64_t count, int64_t batch, int64_t length, bool has_labels) {
+  if (count > 0) return read_batch(e, count, batch, length);
+  Batch out{e.builder().input("input_ids", DType::i64, {batch, length}), -1};
+  if (has_labels) out.labels = e.builder().input("labels", DType::i64, {batch, length});
+  return out;
+}
+
+ValueId mean_cross_entropy(Emitter& e, ValueId logits, ValueId labels) {
+  const Shape shape = e.shape(logits);
+  const int64_t count = shape[0] * shape[1];
+  const ValueId wide = e.cast(logits, e.dtype(logits) == DType::f64 ? DType::f64 : DType::f32);
+  const ValueId flat = e.view(wide, {count, shape[2]});
+  return e.composite("aten::cross_entropy_loss.default",
+                     {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(labels, {count})}}},
+                     {e.dtype(flat), {}});
+}
+
 void advance_batch(TrainingStep& step) {
   const ValueId number = step.graph.find_value(kBatchNumber);
   if (number < 0) throw Error(ErrorCode::invalid_argument, step.graph.id + " reads no batches by number");

@@ -15,6 +15,11 @@ struct Batch {
   ValueId input_ids, labels;  // i64 [batch, length]: a row's symbols and those that follow them
 };
 Batch read_batch(Emitter& e, int64_t count, int64_t batch, int64_t length);
+// What a model reads: with `count` above 0 a batch by number, else input "input_ids", and "labels" if it
+// `has_labels`.
+Batch model_batch(Emitter& e, int64_t count, int64_t batch, int64_t length, bool has_labels);
+// Of logits [batch, length, symbols], in f32 (f64 of f64).
+ValueId mean_cross_entropy(Emitter& e, ValueId logits, ValueId labels);
 
 // Appends batch_number + 1 as an output that the next step reads. `step` was made from a graph with
 // read_batch.

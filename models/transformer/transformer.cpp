@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "core/decompose/decompose.h"
 #include "core/error.h"
 #include "models/differentiate/differentiate.h"
+#include "models/layer_builder.h"
 #include "models/training/batches.h"
 
 namespace assay::models {
 namespace {
 
-class Builder {
+class TransformerBuilder : public LayerBuilder {
  public:
-  Builder(GraphBuilder& builder, const TransformerConfig& config, const TransformerGraph& graph)
-      : e_(builder), config_(config), graph_(graph) {}
+  TransformerBuilder(GraphBuilder& builder, const TransformerConfig& config, const TransformerGraph& graph)
+      : LayerBuilder(builder, graph.dtype, config.norm_eps), config_(config), graph_(graph) {}
 
   ValueId logits(ValueId ids) {
     const ValueId table = parameter("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size});
@@ -27,28 +27,13 @@ class Builder {
     for (int64_t n = 0; n < config_.num_hidden_layers; ++n) {
       const std::string prefix = "model.layers." + std::to_string(n) + ".";
       x = e_.add(x, attention(norm(x, prefix + "attn_norm.weight"), prefix + "attn."));
-      x = e_.add(x, mlp(norm(x, prefix + "mlp_norm.weight"), prefix + "mlp."));
+      x = e_.add(x,
+                 gated_mlp(norm(x, prefix + "mlp_norm.weight"), prefix + "mlp.", config_.intermediate_size));
     }
     return linear(norm(x, "model.norm.weight"), "lm_head", config_.vocab_size);
   }
 
  private:
-  ValueId parameter(const std::string& name, const Shape& shape) {
-    std::string id = "p_" + name;
-    std::replace(id.begin(), id.end(), '.', '_');
-    return e_.builder().input(id, graph_.dtype, shape, InputKind::parameter, name);
-  }
-  ValueId linear(ValueId x, const std::string& name, int64_t out) {
-    const ValueId weight = parameter(name + ".weight", {out, e_.size(x, -1)});
-    return e_.call("aten::linear.default", {{"input", ValueArg{x}}, {"weight", ValueArg{weight}}});
-  }
-  ValueId norm(ValueId x, const std::string& name) {
-    const int64_t size = e_.size(x, -1);
-    return e_.call("aten::rms_norm.default", {{"input", ValueArg{x}},
-                                              {"normalized_shape", IntListArg{{size}, {}}},
-                                              {"weight", ValueArg{parameter(name, {size})}},
-                                              {"eps", config_.norm_eps}});
-  }
   ValueId attention(ValueId x, const std::string& prefix) {
     const int64_t size = config_.hidden_size / config_.num_heads;
     const auto heads = [&](const char* name) {
@@ -62,13 +47,6 @@ class Builder {
     const ValueId joined = e_.view(e_.transpose(o, 1, 2), {graph_.batch, graph_.length, config_.hidden_size});
     return linear(joined, prefix + "o_proj", config_.hidden_size);
   }
-  ValueId mlp(ValueId x, const std::string& prefix) {
-    const ValueId gate = linear(x, prefix + "gate_proj", config_.intermediate_size);
-    const ValueId up = linear(x, prefix + "up_proj", config_.intermediate_size);
-    return linear(e_.mul(e_.unary("silu", gate), up), prefix + "down_proj", config_.hidden_size);
-  }
-
-  Emitter e_;
   const TransformerConfig& config_;
   const TransformerGraph& graph_;
 };
@@ -109,26 +87,11 @@ Graph transformer_graph(const TransformerConfig& config, const TransformerGraph&
                     graph.batch, graph.length, config.max_positions));
   }
   GraphBuilder builder("transformer");
-  Emitter e(builder);
-  Batch batch{-1, -1};
-  if (graph.batches > 0) {
-    batch = read_batch(e, graph.batches, graph.batch, graph.length);
-  } else {
-    batch.input_ids = builder.input("input_ids", DType::i64, {graph.batch, graph.length});
-    if (graph.loss) batch.labels = builder.input("labels", DType::i64, {graph.batch, graph.length});
-  }
-  const ValueId logits = Builder(builder, config, graph).logits(batch.input_ids);
-  if (graph.loss) {
-    const int64_t count = graph.batch * graph.length;
-    const ValueId flat = e.view(e.cast(logits, graph.dtype == DType::f64 ? DType::f64 : DType::f32),
-                                {count, config.vocab_size});
-    builder.output(
-        e.composite("aten::cross_entropy_loss.default",
-                    {{"self", ValueArg{flat}}, {"target", ValueArg{e.view(batch.labels, {count})}}},
-                    {e.dtype(flat), {}}));
-  } else {
-    builder.output(logits);
-  }
+  TransformerBuilder model(builder, config, graph);
+  Emitter& e = model.emit();
+  const Batch batch = model_batch(e, graph.batches, graph.batch, graph.length, graph.loss);
+  const ValueId logits = model.logits(batch.input_ids);
+  builder.output(graph.loss ? mean_cross_entropy(e, logits, batch.labels) : logits);
   Graph made = builder.build();
   decompose(made);
   return made;
