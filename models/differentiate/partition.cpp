@@ -74,14 +74,20 @@ class Copier {
   std::map<ValueId, ValueId> ids_;
 };
 
+// The node that a value is the result of if it calls `op`, else none.
+const Node* made_by(const Graph& graph, ValueId id, const char* op) {
+  const int32_t producer = graph.values[at(id)].producer;
+  if (producer < 0) return nullptr;
+  const Node& node = graph.nodes[static_cast<std::size_t>(producer)];
+  return node.op == op ? &node : nullptr;
+}
+
 // The matrix of which `id` is the transpose, -1 if it is none.
 ValueId transposed_of(const Graph& graph, ValueId id) {
-  const int32_t producer = graph.values[at(id)].producer;
-  if (producer < 0 || graph.nodes[static_cast<std::size_t>(producer)].op != "aten::permute.default")
-    return -1;
-  const Node& node = graph.nodes[static_cast<std::size_t>(producer)];
-  const auto* dims = std::get_if<IntListArg>(&node.find("dims")->value);
-  const auto* self = std::get_if<ValueArg>(&node.find("self")->value);
+  const Node* node = made_by(graph, id, "aten::permute.default");
+  if (node == nullptr) return -1;
+  const auto* dims = std::get_if<IntListArg>(&node->find("dims")->value);
+  const auto* self = std::get_if<ValueArg>(&node->find("self")->value);
   if (dims == nullptr || self == nullptr || dims->ints != std::vector<int64_t>{1, 0}) return -1;
   return self->id;
 }
@@ -96,10 +102,8 @@ Node without_expansion(const Graph& graph, const Node& node) {
       auto* one = std::get_if<ValueArg>(&out.arguments[k].value);
       const auto* other = std::get_if<ValueArg>(&out.arguments[1 - k].value);
       if (one == nullptr || other == nullptr || graph.values[at(other->id)].shape != shape) continue;
-      const int32_t producer = graph.values[at(one->id)].producer;
-      if (producer < 0) continue;
-      const Node& expand = graph.nodes[static_cast<std::size_t>(producer)];
-      if (expand.op == "aten::expand.default") one->id = std::get<ValueArg>(expand.find("self")->value).id;
+      const Node* expand = made_by(graph, one->id, "aten::expand.default");
+      if (expand != nullptr) one->id = std::get<ValueArg>(expand->find("self")->value).id;
     }
     break;
   }
@@ -144,8 +148,7 @@ Graph simplified(const Graph& graph) {
     }
     if (node.op == "aten::permute.default" && out >= 0) {
       const ValueId of = transposed_of(graph, out);
-      if (of >= 0 && turned[at(of)] == out && graph.values[at(of)].producer >= 0 &&
-          graph.nodes[static_cast<std::size_t>(graph.values[at(of)].producer)].op == "aten::mm.default") {
+      if (of >= 0 && turned[at(of)] == out && made_by(graph, of, "aten::mm.default") != nullptr) {
         continue;  // written with its product
       }
       if (of >= 0 && transposed_of(graph, of) >= 0) {
