@@ -97,13 +97,8 @@ Candidate candidate(const Reader& at) {
   c.hidden_size = at.integer("hidden_size");
   c.num_hidden_layers = at.integer("layers");
   c.num_heads = at.integer("heads");
-  // Half an element more, so that truncation gives the sizes back.
-  const auto expand = [&](int64_t head) {
-    return (static_cast<double>(c.num_heads * head) + 0.5) / static_cast<double>(c.hidden_size);
-  };
   const int64_t key = at.integer("head_key"), value = at.integer("head_value");
-  c.expand_k = expand(key);
-  c.expand_v = expand(value);
+  c.set_head_sizes(key, value);
   c.intermediate_size = at.integer("intermediate_size");
   c.vocab_size = at.integer("vocab_size");
   const std::string dtype = at.text("state_dtype");

@@ -26,6 +26,15 @@ int64_t GlaConfig::mlp_size() const {
   return 256 * ((wanted + 255) / 256);
 }
 
+void GlaConfig::set_head_sizes(int64_t key, int64_t value) {
+  // key_size() truncates hidden_size * expand_k; half an element more keeps the size whole.
+  const auto expand = [&](int64_t head) {
+    return (static_cast<double>(num_heads * head) + 0.5) / static_cast<double>(hidden_size);
+  };
+  expand_k = expand(key);
+  expand_v = expand(value);
+}
+
 void GlaConfig::check() const {
   at_least_one("hidden_size", hidden_size);
   at_least_one("num_hidden_layers", num_hidden_layers);

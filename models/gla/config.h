@@ -42,6 +42,8 @@ struct GlaConfig {
   int64_t head_key() const { return key_size() / num_heads; }
   int64_t head_value() const { return value_size() / num_heads; }
   int64_t mlp_size() const;
+  // Sets expand_k and expand_v so that the heads there are have these sizes.
+  void set_head_sizes(int64_t key, int64_t value);
 
   // Throws Error{invalid_argument} naming the field: sizes that do not divide, counts below 1, unknown names.
   void check() const;

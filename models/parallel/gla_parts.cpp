@@ -39,12 +39,7 @@ GlaConfig rank_config(const GlaConfig& whole, int64_t tp) {
   rank.num_heads = share(whole.num_heads, tp, "heads");
   if (whole.num_kv_heads) rank.num_kv_heads = share(*whole.num_kv_heads, tp, "heads of keys and values");
   rank.intermediate_size = share(whole.mlp_size(), tp, "columns of the MLP");
-  // key_size() truncates hidden * expand; half an element keeps the share whole.
-  const auto expand = [&](int64_t size) {
-    return (static_cast<double>(size) + 0.5) / static_cast<double>(whole.hidden_size);
-  };
-  rank.expand_k = expand(rank.num_heads * whole.head_key());
-  rank.expand_v = expand(rank.num_heads * whole.head_value());
+  rank.set_head_sizes(whole.head_key(), whole.head_value());
   rank.vocab_size = (whole.vocab_size + tp - 1) / tp;
   return rank;
 }
