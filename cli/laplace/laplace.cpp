@@ -13,8 +13,6 @@
 #include "core/contract/contract.h"
 #include "core/error.h"
 #include "harness/worker/locate.h"
-#include "models/differentiate/partition.h"
-#include "models/parallel/gla_parts.h"
 
 namespace assay::cli {
 namespace laplace {
@@ -157,16 +155,10 @@ class Costing {
       const auto start = std::chrono::steady_clock::now();
       const std::clock_t cpu = std::clock();
       PartClock clock(clock_.core(), backend::chip(generation_).cores, false);
-      models::GlaPart part;
-      part.whole = candidate.config;
-      part.tp = layout.tp;
-      part.graph.batch = layout.sequences;
-      part.graph.length = all().sequence_length;
-      part.graph.dtype = DType::bf16;
+      models::GlaPart part = part_of(candidate.config, {layout.sequences, all().sequence_length, layout.tp});
       RankTiming out{candidate.id, layout.id, layout.sequences * all().sequence_length};
       const auto both = [&](const Graph& graph, int64_t repeats) {
-        const models::PartitionedGraph halves =
-            models::partition(models::gla_joint_part(graph), static_cast<int>(graph.outputs.size()));
+        const models::PartitionedGraph halves = models::gla_part_passes(graph);
         out.simulated_s +=
             clock.in_full_s(halves.forward, repeats) + clock.in_full_s(halves.backward, repeats);
       };

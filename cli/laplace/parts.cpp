@@ -9,9 +9,7 @@
 #include "backend/compiler/graph_key.h"
 #include "backend/compiler/legalise.h"
 #include "core/graph/builder.h"
-#include "models/differentiate/partition.h"
 #include "models/optimisers/optimisers.h"
-#include "models/parallel/gla_parts.h"
 
 namespace assay::cli::laplace {
 namespace {
@@ -27,6 +25,28 @@ std::string key_of(const models::GlaConfig& c, const Work& w) {
                      c.gate_low_rank_dim);
 }
 
+struct Both {
+  PartCost forward, backward;
+  int64_t saved = 0;
+};
+Both both(PartClock& clock, const Graph& part) {
+  const models::PartitionedGraph halves = models::gla_part_passes(part);
+  return {clock.cost(halves.forward), clock.cost(halves.backward), halves.saved_bytes};
+}
+
+Shape rows_of(int64_t elements) {
+  return {std::max<int64_t>((elements + kColumns - 1) / kColumns, 1), kColumns};
+}
+
+// Computed once for a key; what throws is not remembered.
+template <class Made, class Make>
+const Made& remembered(std::map<std::string, Made>& known, const std::string& key, const Make& make) {
+  const auto at = known.find(key);
+  return (at != known.end() ? at : known.emplace(key, make()).first)->second;
+}
+
+}  // namespace
+
 models::GlaPart part_of(const models::GlaConfig& config, const Work& work) {
   models::GlaPart part;
   part.whole = config;
@@ -36,22 +56,6 @@ models::GlaPart part_of(const models::GlaConfig& config, const Work& work) {
   part.graph.dtype = DType::bf16;
   return part;
 }
-
-struct Both {
-  PartCost forward, backward;
-  int64_t saved = 0;
-};
-Both both(PartClock& clock, const Graph& part) {
-  const models::PartitionedGraph halves =
-      models::partition(models::gla_joint_part(part), static_cast<int>(part.outputs.size()));
-  return {clock.cost(halves.forward), clock.cost(halves.backward), halves.saved_bytes};
-}
-
-Shape rows_of(int64_t elements) {
-  return {std::max<int64_t>((elements + kColumns - 1) / kColumns, 1), kColumns};
-}
-
-}  // namespace
 
 PartClock::PartClock(const backend::CoreDescription& core, int active_cores, bool eager)
     : core_(core), clock_(core, {active_cores, false}), eager_(eager) {}

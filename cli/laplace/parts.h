@@ -9,7 +9,7 @@
 
 #include "backend/simulator/timing/clock.h"
 #include "core/graph/graph.h"
-#include "models/gla/config.h"
+#include "models/parallel/gla_parts.h"
 
 namespace assay::cli::laplace {
 
@@ -31,10 +31,11 @@ struct TrainingParts {
 struct DecodeParts {
   PartCost embedding, attention, mlp, head;
 };
-// Of a core's share of the optimiser.
+// What a core is given: sequences, tokens of each, and among how many ranks the model is divided.
 struct Work {
   int64_t batch = 1, length = 1, tp = 1;
 };
+models::GlaPart part_of(const models::GlaConfig& config, const Work& work);  // bf16
 
 class PartClock {
  public:

@@ -4,9 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "models/differentiate/partition.h"
-#include "models/parallel/gla_parts.h"
-
 namespace assay::cli::laplace {
 namespace {
 
@@ -17,19 +14,15 @@ struct Pass {
   uint64_t instructions = 0;
 };
 models::GlaPart sequence_part(const models::GlaConfig& config, int64_t length, bool state) {
-  models::GlaPart part;
-  part.whole = config;
-  part.tp = 8;
-  while (config.num_heads % part.tp != 0) part.tp /= 2;
-  part.graph.length = length;
-  part.graph.dtype = DType::bf16;
+  int64_t tp = 8;
+  while (config.num_heads % tp != 0) tp /= 2;
+  models::GlaPart part = part_of(config, {1, length, tp});
   part.graph.state = state;
   return part;
 }
 Pass training_pass(PartClock& clock, const models::GlaConfig& config, int64_t length, bool state) {
-  const Graph forward = models::gla_attention_part(sequence_part(config, length, state));
   const models::PartitionedGraph halves =
-      models::partition(models::gla_joint_part(forward), static_cast<int>(forward.outputs.size()));
+      models::gla_part_passes(models::gla_attention_part(sequence_part(config, length, state)));
   const PartCost there = clock.cost(halves.forward), back = clock.cost(halves.backward);
   return {there.seconds + back.seconds, there.instructions + back.instructions};
 }

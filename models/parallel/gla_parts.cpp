@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "models/differentiate/differentiate.h"
-#include "models/differentiate/partition.h"
 #include "models/gla/layer.h"
 #include "models/training/batches.h"
 
@@ -102,6 +101,10 @@ Graph gla_joint_part(const Graph& part) {
     if (input.target == "x" || input.target == "state") options.wrt.push_back(input.target);
   }
   return simplified(joint_graph(part, options));
+}
+
+PartitionedGraph gla_part_passes(const Graph& part) {
+  return partition(gla_joint_part(part), static_cast<int>(part.outputs.size()));
 }
 
 }  // namespace assay::models

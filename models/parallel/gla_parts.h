@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "models/differentiate/partition.h"
 #include "models/gla/gla.h"
 
 namespace assay::models {
@@ -36,5 +37,7 @@ Graph gla_head_part(const GlaPart& part);
 // that of r) and of the state, if there is one. Outputs of the forward pass come first, as many as the part
 // has.
 Graph gla_joint_part(const Graph& part);
+// The same in two.
+PartitionedGraph gla_part_passes(const Graph& part);
 
 }  // namespace assay::models
