@@ -52,25 +52,26 @@ class Costing {
       Grid grid(all().instance, layout.lnc, layout.tp, layout.fsdp, layout.replicas);
       for (const Candidate& candidate : all().candidates) {
         progress_(fmt::format("training {} {}", candidate.id, layout.id));
-        for (const int64_t accumulation : all().accumulation) {
-          for (const Mode mode : {Mode::compile, Mode::eager}) {
-            for (const MuonExchange exchange : {MuonExchange::all_to_all, MuonExchange::gather_broadcast}) {
-              const TrainingCost cost =
-                  training_cost(clock_, grid, all(), candidate, layout, accumulation, mode, exchange);
-              out_.training.push_back(cost);
-              if (!cost.refused.empty()) break;
-            }
-            if (!out_.training.back().refused.empty()) break;
-          }
-          if (!out_.training.back().refused.empty()) break;
-        }
-        unroll(candidate, layout);
+        if (steps(grid, candidate, layout)) unroll(candidate, layout);
       }
     }
   }
 
+  // False if the layout is refused, which no way to step changes: one row says so.
+  bool steps(Grid& grid, const Candidate& candidate, const TrainingLayout& layout) {
+    for (const int64_t accumulation : all().accumulation) {
+      for (const Mode mode : {Mode::compile, Mode::eager}) {
+        for (const MuonExchange exchange : {MuonExchange::all_to_all, MuonExchange::gather_broadcast}) {
+          out_.training.push_back(
+              training_cost(clock_, grid, all(), candidate, layout, accumulation, mode, exchange));
+          if (!out_.training.back().refused.empty()) return false;
+        }
+      }
+    }
+    return true;
+  }
+
   void unroll(const Candidate& candidate, const TrainingLayout& layout) {
-    if (!out_.training.back().refused.empty()) return;
     const TrainingParts& parts =
         clock_.training(candidate.config, {layout.sequences / layout.lnc, all().sequence_length, layout.tp});
     UnrolledCount count{candidate.id, layout.id};

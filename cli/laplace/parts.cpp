@@ -104,11 +104,9 @@ double PartClock::in_full_s(const Graph& graph, int64_t repeats) {
 }
 
 const TrainingParts& PartClock::training(const models::GlaConfig& config, const Work& work) {
-  const auto [at, is_new] = training_.try_emplace(key_of(config, work));
-  if (!is_new) return at->second;
-  TrainingParts& out = at->second;
-  models::GlaPart part = part_of(config, work);
-  try {
+  return remembered(training_, key_of(config, work), [&] {
+    TrainingParts out;
+    models::GlaPart part = part_of(config, work);
     Both two = both(*this, models::gla_attention_part(part));
     out.attention = two.forward;
     out.attention_backward = two.backward;
@@ -125,11 +123,8 @@ const TrainingParts& PartClock::training(const models::GlaConfig& config, const 
     out.head = two.forward;
     out.head_backward = two.backward;
     out.saved_head = two.saved;
-  } catch (...) {
-    training_.erase(at);
-    throw;
-  }
-  return out;
+    return out;
+  });
 }
 
 std::array<PartCost, 2> PartClock::attention(const models::GlaConfig& config, const Work& work) {
@@ -138,36 +133,27 @@ std::array<PartCost, 2> PartClock::attention(const models::GlaConfig& config, co
 }
 
 const DecodeParts& PartClock::decode(const models::GlaConfig& config, const Work& work) {
-  const auto [at, is_new] = decode_.try_emplace(key_of(config, work));
-  if (!is_new) return at->second;
-  models::GlaPart part = part_of(config, work);
-  part.graph.state = true;
-  try {
-    at->second = {cost(models::gla_embedding_part(part)), cost(models::gla_attention_part(part)),
-                  cost(models::gla_mlp_part(part)), cost(models::gla_head_part(part))};
-  } catch (...) {
-    decode_.erase(at);
-    throw;
-  }
-  return at->second;
+  return remembered(decode_, key_of(config, work), [&] {
+    models::GlaPart part = part_of(config, work);
+    part.graph.state = true;
+    return DecodeParts{cost(models::gla_embedding_part(part)), cost(models::gla_attention_part(part)),
+                       cost(models::gla_mlp_part(part)), cost(models::gla_head_part(part))};
+  });
 }
 
 const PartCost& PartClock::orthogonalise(const Shape& matrix) {
-  const auto [at, is_new] = optimiser_.try_emplace("orthogonalise " + to_string(matrix));
-  if (is_new) {
+  return remembered(optimiser_, "orthogonalise " + to_string(matrix), [&] {
     GraphBuilder builder("orthogonalise");
     models::Emitter e(builder);
     const ValueId x = builder.input("direction", DType::bf16, matrix);
     builder.output(models::muon_orthogonalised(e, x, models::jordan_muon()));
-    at->second = cost(builder.build());
-  }
-  return at->second;
+    return cost(builder.build());
+  });
 }
 
 const PartCost& PartClock::muon_elements(int64_t elements) {
   const Shape shape = rows_of(elements);
-  const auto [at, is_new] = optimiser_.try_emplace("muon " + to_string(shape));
-  if (is_new) {
+  return remembered(optimiser_, "muon " + to_string(shape), [&] {
     const models::MuonOptions o = models::jordan_muon();
     GraphBuilder builder("muon_elements");
     models::Emitter e(builder);
@@ -179,15 +165,13 @@ const PartCost& PartClock::muon_elements(int64_t elements) {
          {momentum.held, e.cast(momentum.direction, DType::bf16), next, e.cast(next, DType::bf16)}) {
       builder.output(out);
     }
-    at->second = cost(builder.build());
-  }
-  return at->second;
+    return cost(builder.build());
+  });
 }
 
 const PartCost& PartClock::adamw_elements(int64_t elements) {
   const Shape shape = rows_of(elements);
-  const auto [at, is_new] = optimiser_.try_emplace("adamw " + to_string(shape));
-  if (is_new) {
+  return remembered(optimiser_, "adamw " + to_string(shape), [&] {
     GraphBuilder builder("adamw_elements");
     models::Emitter e(builder);
     const ValueId p = builder.input("p", DType::f32, shape), g = builder.input("g", DType::f32, shape);
@@ -197,9 +181,8 @@ const PartCost& PartClock::adamw_elements(int64_t elements) {
     builder.output(updated.parameter);
     for (const ValueId state : updated.state) builder.output(state);
     builder.output(e.cast(updated.parameter, DType::bf16));
-    at->second = cost(builder.build());
-  }
-  return at->second;
+    return cost(builder.build());
+  });
 }
 
 }  // namespace assay::cli::laplace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/figures.h"
 #include "cli/laplace/laplace.h"
 
 namespace assay::cli::laplace {
@@ -10,9 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string thousands(double value) { return fmt::format("{:.0f}", value); }
+std::string whole(double value) { return fmt::format("{:.0f}", value); }
 std::string milliseconds(double s) { return fmt::format("{:.3f}", s * 1e3); }
-std::string percent(double share) { return fmt::format("{:+.1f} %", share * 100); }
 
 std::string ranges_text(const Report& r) {
   std::string out =
@@ -20,7 +20,7 @@ std::string ranges_text(const Report& r) {
                   "published", "lowest", "highest", "", "at the lowest; at the highest");
   for (const Range& range : r.ranges) {
     const bool small = std::abs(range.published) < 10;
-    const auto number = [&](double v) { return small ? percent(v) : fmt::format("{:.1f}", v); };
+    const auto number = [&](double v) { return small ? signed_percent(v) : fmt::format("{:.1f}", v); };
     const std::string place = range.figures == 0            ? "nothing"
                               : range.inside()              ? "inside"
                               : range.published < range.low ? "outside, below"
@@ -66,9 +66,8 @@ std::string training_text(const Report& r) {
         "{:<4}{:<13}{:>4} "
         "{:<8}{:<17}{:>10}{:>10.3f}{:>9.3f}{:>9.3f}{:>8.3f}{:>10.3f}{:>8.3f}{:>11}{:>6.1f}%{:>13}{:>5}  {}\n",
         t.candidate, t.layout, t.accumulation, name_of(t.mode), name_of(t.exchange), t.tokens, t.seconds,
-        t.compute_s, t.tensor_parallel_s, t.fsdp_exposed_s, t.optimiser_s, t.host_s,
-        thousands(t.tokens_per_s), t.mfu * 100, t.instructions, t.programs,
-        t.recomputes ? "layers computed twice" : "");
+        t.compute_s, t.tensor_parallel_s, t.fsdp_exposed_s, t.optimiser_s, t.host_s, whole(t.tokens_per_s),
+        t.mfu * 100, t.instructions, t.programs, t.recomputes ? "layers computed twice" : "");
   }
   return out + "x: micro-batches; N: Programs of a step by the instruction limit\n";
 }
@@ -102,7 +101,7 @@ std::string decode_text(const Report& r) {
     out += fmt::format("{:<4}{:<10}{:<9}{:>6}{:>11}{:>11}{:>13}{:>9}{:>10}{:>11}{:>13.2f}%\n", d.candidate,
                        d.layout, name_of(d.mode), d.sequences, milliseconds(d.step_s),
                        milliseconds(d.compute_s), milliseconds(d.collective_s), milliseconds(d.host_s),
-                       d.launches, thousands(d.tokens_per_s), d.state_share * 100);
+                       d.launches, whole(d.tokens_per_s), d.state_share * 100);
   }
   return out;
 }
@@ -112,8 +111,8 @@ std::string chunks_text(const Report& r) {
                                 "layout", "chunk", "attention, layer ms", "tokens/s", "gain of assumed");
   for (const ChunkCost& c : r.chunks) {
     out += fmt::format("{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}\n", c.candidate, c.layout, c.chunk,
-                       milliseconds(c.attention_s), c.refused.empty() ? thousands(c.tokens_per_s) : c.refused,
-                       percent(c.gain));
+                       milliseconds(c.attention_s), c.refused.empty() ? whole(c.tokens_per_s) : c.refused,
+                       signed_percent(c.gain));
   }
   out += fmt::format(
       "\nThe unrolled backward pass, instructions of a core\n{:<4}{:<13}{:>8}{:>18}{:>14}{:>12}{:>10}\n",

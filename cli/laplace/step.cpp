@@ -61,6 +61,11 @@ double orthogonalise_s(PartClock& clock, const Optimiser& optimiser, int ranks, 
   return *busiest;
 }
 
+std::string does_not_fit(int64_t bytes, int64_t memory) {
+  const auto gib = [](int64_t of) { return static_cast<double>(of) / (1 << 30); };
+  return fmt::format("{:.1f} GiB do not fit into the {:.1f} GiB of a rank", gib(bytes), gib(memory));
+}
+
 }  // namespace
 
 std::string_view name_of(Mode mode) { return mode == Mode::compile ? "compile" : "eager"; }
@@ -181,9 +186,7 @@ TrainingCost training_cost(PartClock& clock, Grid& grid, const Assumptions& all,
   out.memory_bytes = base + (out.recomputes ? c.num_hidden_layers * stream + saved_layer
                                             : c.num_hidden_layers * saved_layer);
   if (out.memory_bytes > memory) {
-    out.refused = fmt::format("{:.1f} GiB do not fit into the {:.1f} GiB of a rank",
-                              static_cast<double>(out.memory_bytes) / (1 << 30),
-                              static_cast<double>(memory) / (1 << 30));
+    out.refused = does_not_fit(out.memory_bytes, memory);
     return out;
   }
 
@@ -339,9 +342,7 @@ DecodeCost decode_cost(PartClock& clock, const Assumptions& all, const Candidate
   }
   const int64_t memory = chip.hbm_bytes / chip.cores * layout.lnc;
   if (out.memory_bytes > memory) {
-    out.refused = fmt::format("{:.1f} GiB do not fit into the {:.1f} GiB of a rank",
-                              static_cast<double>(out.memory_bytes) / (1 << 30),
-                              static_cast<double>(memory) / (1 << 30));
+    out.refused = does_not_fit(out.memory_bytes, memory);
     return out;
   }
   out.step_s = out.compute_s + out.collective_s + out.host_s;
