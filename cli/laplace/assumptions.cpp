@@ -26,10 +26,9 @@ class Reader {
 
   Reader at(const char* name) const { return {get(name), place_ + "." + name}; }
   std::vector<Reader> list(const char* name) const {
-    const Field& all = get(name);
-    if (!all.is_array() || all.empty()) fail(fmt::format("field {} is no list with entries", name));
     std::vector<Reader> out;
-    for (const Field& one : all) out.emplace_back(one, fmt::format("{}.{}[{}]", place_, name, out.size()));
+    for (const Field& one : array(name))
+      out.emplace_back(one, fmt::format("{}.{}[{}]", place_, name, out.size()));
     return out;
   }
   std::string text(const char* name) const {
