@@ -144,6 +144,7 @@ Assumptions read_assumptions(const std::string& path) {
   const Reader training = all.at("training");
   out.sequence_length = training.at("sequence_length").integer("value");
   out.chunk_size = training.at("chunk_size").integer("value");
+  for (Candidate& one : out.candidates) one.config.chunk_size = out.chunk_size;
   out.chunk_sizes = training.at("chunk_sizes").integers("value");
   out.chunk_candidates = training.at("chunk_candidates").texts("value");
   out.accumulation = training.at("accumulation").integers("value");

@@ -224,6 +224,14 @@ TEST_F(BenchLaplace, TablesHoldTogether) {
   for (const Json& unrolled : report.at("unrolled_backward")) EXPECT_EQ(unrolled.at("chunks"), 2) << unrolled;
 }
 
+TEST_F(BenchLaplace, TheAssumedChunkIsThatOfCandidates) {
+  Json all = small();
+  all["training"]["chunk_size"]["value"] = 64;
+  for (const Candidate& c : read_assumptions(write("chunk.json", all.dump())).candidates) {
+    EXPECT_EQ(c.config.chunk_size, 64) << c.id;
+  }
+}
+
 TEST_F(BenchLaplace, SaysWhatIsWrongWithAssumptions) {
   const auto refused = [&](const std::function<void(Json&)>& spoil, const std::string& what) {
     Json all = small();
