@@ -78,29 +78,9 @@ GlaConfig tiny() {
   return config;
 }
 
-// Inputs that are not given are drawn by name.
-std::vector<Tensor> inputs_of(const Graph& graph, const Tensors& given) {
-  std::vector<Tensor> inputs;
-  for (const GraphInput& input : graph.inputs) {
-    const Value& value = graph.values.at(static_cast<std::size_t>(input.value));
-    const auto there = given.find(input.target);
-    if (there != given.end()) {
-      EXPECT_EQ(there->second.shape(), value.shape) << input.target;
-      inputs.push_back(there->second);
-      continue;
-    }
-    EXPECT_EQ(value.dtype, DType::f64) << input.target;
-    const bool norm = input.target.find("norm") != std::string::npos;
-    inputs.push_back(drawn(input.target, value.shape, norm ? 1 : 0, norm ? 0.3 : 0.8));
-  }
-  return inputs;
-}
-
 std::vector<Tensor> run(const Graph& graph, const Tensors& given) {
-  std::vector<Wide> wide;
-  for (const Tensor& tensor : inputs_of(graph, given)) wide.push_back(Wide::from(tensor));
   std::vector<Tensor> outputs;
-  for (const Wide& output : in_float128(graph, wide)) outputs.push_back(output.rounded());
+  for (const Wide& output : in_float128(graph, inputs_of(graph, given))) outputs.push_back(output.rounded());
   return outputs;
 }
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,11 +27,34 @@ inline Tensor drawn(const std::string& name, const Shape& shape, double center =
   return Tensor::from_doubles(dtype, shape, values);
 }
 
+// Of the inputs of a model: those of `given` by name, all others drawn, weights of norms around 1.
+inline std::vector<Tensor> inputs_of(const Graph& graph, const std::map<std::string, Tensor>& given) {
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : graph.inputs) {
+    const Value& value = graph.values.at(static_cast<std::size_t>(input.value));
+    const auto there = given.find(input.target);
+    if (there != given.end()) {
+      EXPECT_EQ(there->second.shape(), value.shape) << input.target;
+      inputs.push_back(there->second);
+      continue;
+    }
+    EXPECT_EQ(value.dtype, DType::f64) << input.target;
+    const bool norm = input.target.find("norm") != std::string::npos;
+    inputs.push_back(drawn(input.target, value.shape, norm ? 1 : 0, norm ? 0.3 : 0.8));
+  }
+  return inputs;
+}
+
 inline std::vector<reference::Wide> in_float128(const Graph& graph,
                                                 const std::vector<reference::Wide>& inputs) {
   std::vector<const reference::Wide*> pointers;
   for (const auto& input : inputs) pointers.push_back(&input);
   return reference::Walker(graph).run_witness(pointers).value();
+}
+inline std::vector<reference::Wide> in_float128(const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::vector<reference::Wide> wide;
+  for (const Tensor& tensor : inputs) wide.push_back(reference::Wide::from(tensor));
+  return in_float128(graph, wide);
 }
 
 class FiniteDifferences {

@@ -14,7 +14,6 @@
 namespace assay::models {
 namespace {
 
-using reference::Wide;
 using ::testing::HasSubstr;
 
 TransformerConfig small_transformer() {
@@ -40,20 +39,6 @@ TransformerGraph rows(int64_t batch, int64_t length, bool loss = false, int64_t 
 
 Tensor symbols(const Shape& shape, const std::vector<int64_t>& values) {
   return Tensor::from_ints(DType::i64, shape, values);
-}
-
-// Parameters are drawn by name; the rest is given.
-std::vector<Wide> transformer_inputs(const Graph& graph, const std::map<std::string, Tensor>& given) {
-  std::vector<Wide> inputs;
-  for (const GraphInput& input : graph.inputs) {
-    const Value& value = graph.values.at(static_cast<std::size_t>(input.value));
-    const auto there = given.find(input.target);
-    const bool norm = input.target.find("norm") != std::string::npos;
-    inputs.push_back(Wide::from(there != given.end()
-                                    ? there->second
-                                    : drawn(input.target, value.shape, norm ? 1 : 0, norm ? 0.3 : 0.8)));
-  }
-  return inputs;
 }
 
 std::string refused(const std::function<void()>& call) {
@@ -94,9 +79,7 @@ TEST(Transformer, RefusesWhatDoesNotFit) {
 TEST(Transformer, LooksBackOnly) {
   const Graph graph = transformer_graph(small_transformer(), rows(1, 5));
   const auto logits = [&](int64_t last) {
-    return in_float128(graph,
-                       transformer_inputs(graph, {{"input_ids", symbols({1, 5}, {1, 0, 3, 2, last})}}))[0]
-        .real;
+    return in_float128(graph, inputs_of(graph, {{"input_ids", symbols({1, 5}, {1, 0, 3, 2, last})}}))[0].real;
   };
   const auto a = logits(4), b = logits(1);
   ASSERT_EQ(a.size(), 25u);
@@ -106,11 +89,8 @@ TEST(Transformer, LooksBackOnly) {
 
 TEST(Transformer, GradientsAreThoseOfFiniteDifferences) {
   const Graph graph = transformer_graph(small_transformer(), rows(2, 3, true));
-  std::vector<Tensor> inputs;
-  for (const Wide& input : transformer_inputs(graph, {{"input_ids", symbols({2, 3}, {1, 0, 3, 2, 2, 4})},
-                                                      {"labels", symbols({2, 3}, {0, 3, 1, 2, 4, 0})}})) {
-    inputs.push_back(input.rounded());
-  }
+  const std::vector<Tensor> inputs = inputs_of(graph, {{"input_ids", symbols({2, 3}, {1, 0, 3, 2, 2, 4})},
+                                                       {"labels", symbols({2, 3}, {0, 3, 1, 2, 4, 0})}});
   FiniteDifferences(graph, inputs).expect_gradients(1e-8);
 }
 
@@ -128,10 +108,9 @@ void expect_batches_are_read(const Make& loss_graph, const char* model) {
       }
     }
     const auto by_number = in_float128(
-        joined,
-        transformer_inputs(joined, {{kBatches, symbols({2, 2, 4}, all)}, {kBatchNumber, symbols({1}, {n})}}));
-    const auto given = in_float128(plain, transformer_inputs(plain, {{"input_ids", symbols({2, 3}, ids)},
-                                                                     {"labels", symbols({2, 3}, labels)}}));
+        joined, inputs_of(joined, {{kBatches, symbols({2, 2, 4}, all)}, {kBatchNumber, symbols({1}, {n})}}));
+    const auto given = in_float128(
+        plain, inputs_of(plain, {{"input_ids", symbols({2, 3}, ids)}, {"labels", symbols({2, 3}, labels)}}));
     EXPECT_EQ(by_number.at(0).real, given.at(0).real) << model << ", batch " << n;
   }
 }
