@@ -34,6 +34,9 @@ struct BenchFlags {
   bool json = false;
 };
 
+constexpr const char* kWhat =
+    "ops, models, layers, gla, muon, compile, collectives, calibration, harness, laplace";
+
 // `instead`: cases to judge in place of some (BenchOptions::judged_instead).
 std::vector<Case> cases_of(const std::vector<std::string>& what,
                            std::map<std::string, Case>* instead = nullptr) {
@@ -51,10 +54,7 @@ std::vector<Case> cases_of(const std::vector<std::string>& what,
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
     } else if (name == "layers") {
-      more = suites::bench_layer_cases(false);
-      if (instead != nullptr) {
-        for (Case& small : suites::bench_layer_cases(true)) instead->emplace(small.id, std::move(small));
-      }
+      add(suites::bench_layer_cases());
     } else if (name == "gla") {
       add(suites::bench_gla_cases());
     } else if (name == "muon") {
@@ -64,9 +64,7 @@ std::vector<Case> cases_of(const std::vector<std::string>& what,
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
       throw Error(ErrorCode::invalid_argument,
-                  "bench " + name +
-                      ": not in this version; there are: ops, models, layers, gla, "
-                      "muon, compile, collectives, calibration, harness, laplace");
+                  "bench " + name + ": not in this version; there are: " + kWhat);
     }
     for (Case& c : more) cases.push_back(std::move(c));
   }
@@ -154,11 +152,7 @@ void register_bench(VerbTable& table) {
       {"bench", "time cases, interleaved with a peer", [](CLI::App& command) -> std::function<int()> {
          auto run_flags = add_run_flags(command);
          auto flags = std::make_shared<BenchFlags>();
-         command
-             .add_option(
-                 "WHAT", flags->what,
-                 "ops, models, layers, gla, muon, compile, collectives, calibration, harness, laplace")
-             ->required();
+         command.add_option("WHAT", flags->what, kWhat)->required();
          command.add_option("--against", flags->against, "peer backend, timed in turns on the same cores");
          command.add_option("--blocks", flags->blocks, "measurements of each backend")
              ->check(CLI::Range(2, 10000))

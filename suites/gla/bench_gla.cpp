@@ -1,5 +1,7 @@
 #include "suites/gla/bench_gla.h"
 
+#include <algorithm>
+
 #include "suites/gla/gla_case.h"
 
 namespace assay::suites {
@@ -11,20 +13,23 @@ struct BenchSize {
 constexpr BenchSize kTimed{2048, 8}, kJudged{140, 1};
 constexpr int64_t kTimedMatrix = 2560, kJudgedMatrix = 200;
 
-// Gates as a log-sigmoid over the normaliser 16 gives them.
 Case attention(DType dtype, bool backward, const BenchSize& size) {
-  const Shape keys{1, size.length, size.heads, 160}, values{1, size.length, size.heads, 320};
+  GlaSpec spec;
+  spec.dtype = dtype;
+  spec.length = size.length;
+  spec.heads = size.heads;
+  spec.key = 160;
+  spec.value = 320;
+  spec.state = spec.state_grad = false;
   GraphCase c("bench/gla/" + dtype_name(dtype) + (backward ? "/forward-backward" : "/forward"),
               "assay::gla_chunk.default");
-  const ValueId grad = backward ? c.draw("grad_output", dtype, values) : -1;
-  const ValueId q = c.draw("q", dtype, keys), k = c.draw("k", dtype, keys), v = c.draw("v", dtype, values),
-                g = c.draw("g", DType::f32, keys, -0.04, 0.04);
-  const std::vector<NamedArgument> operands{
-      {"q", ValueArg{q}}, {"k", ValueArg{k}}, {"v", ValueArg{v}}, {"g", ValueArg{g}}};
-  for (const ValueId id : c.emit().call_all("assay::gla_chunk.default", operands)) c.output(id);
+  const std::vector<NamedArgument> arguments = gla_arguments(c, spec, backward);
+  const auto operands = std::find_if(arguments.begin(), arguments.end(),
+                                     [](const NamedArgument& argument) { return argument.name == "q"; });
+  for (const ValueId id : c.emit().call_all("assay::gla_chunk.default", {operands, arguments.end()})) {
+    c.output(id);
+  }
   if (backward) {
-    std::vector<NamedArgument> arguments{{"grad_output", ValueArg{grad}}, {"grad_final_state", NoneArg{}}};
-    arguments.insert(arguments.end(), operands.begin(), operands.end());
     for (const ValueId id : c.emit().call_all("assay::gla_chunk_backward.default", arguments)) c.output(id);
   }
   return c.build();

@@ -3,20 +3,14 @@
 
 #include <vector>
 
-#include "harness/case/case.h"
+#include "suites/bench_case.h"
 
 namespace assay::suites {
 
-// A case that is timed, and the same graph with fewer rows and heads, or a smaller matrix, that is judged in
-// its place, under the same id: the reference would take from minutes to hours for the first.
-struct BenchCase {
-  Case timed, judged;
-};
-
 // Forward, and forward with backward, in bf16 and f32: batch 1, 8 heads, 2,048 rows in 16 chunks of 128, head
-// sizes 160 and 320.
+// sizes 160 and 320; judged with fewer rows and heads.
 std::vector<BenchCase> bench_gla_cases();
-// Five Newton-Schulz iterations of a 2560 x 2560 matrix in bf16 and f32.
+// Five Newton-Schulz iterations of a 2560 x 2560 matrix in bf16 and f32; judged with a smaller one.
 std::vector<BenchCase> bench_muon_cases();
 
 }  // namespace assay::suites

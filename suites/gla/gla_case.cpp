@@ -4,7 +4,7 @@ namespace assay::suites {
 
 std::string dtype_name(DType dtype) { return std::string(name_of(dtype)); }
 
-std::vector<ValueId> append_gla(GraphCase& c, const GlaSpec& s, bool backward) {
+std::vector<NamedArgument> gla_arguments(GraphCase& c, const GlaSpec& s, bool backward) {
   const Shape keys{s.batch, s.length, s.heads, s.key}, values{s.batch, s.length, s.heads, s.value};
   const int64_t sequences = s.offsets ? static_cast<int64_t>(s.offsets->size()) - 1 : s.batch;
   const Shape states{sequences, s.heads, s.key, s.value};
@@ -31,8 +31,12 @@ std::vector<ValueId> append_gla(GraphCase& c, const GlaSpec& s, bool backward) {
   if (s.offsets) arguments.push_back({"cu_seqlens", IntListArg{*s.offsets, {}}});
   if (s.scale) arguments.push_back({"scale", *s.scale});
   arguments.push_back({"chunk_size", s.chunk});
+  return arguments;
+}
+
+std::vector<ValueId> append_gla(GraphCase& c, const GlaSpec& spec, bool backward) {
   return c.emit().call_all(backward ? "assay::gla_chunk_backward.default" : "assay::gla_chunk.default",
-                           arguments);
+                           gla_arguments(c, spec, backward));
 }
 
 Case gla_case(const GlaSpec& spec, models::GlaForm form, bool backward) {

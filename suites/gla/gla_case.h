@@ -29,6 +29,8 @@ struct GlaSpec {
   bool probe = false;      // small integers, gates 0: exact in every order
 };
 
+// Appends inputs: the arguments of gla_chunk, or of gla_chunk_backward, which begins with two gradients.
+std::vector<NamedArgument> gla_arguments(GraphCase& c, const GlaSpec& spec, bool backward);
 // Appends inputs and the call; results of gla_chunk, or of gla_chunk_backward.
 std::vector<ValueId> append_gla(GraphCase& c, const GlaSpec& spec, bool backward);
 

@@ -21,18 +21,15 @@ struct LayerSize {
 
 // One layer being written: its case, and what layers are made of.
 class LayerCase {
- public:
-  LayerCase(const std::string& name, const LayerSize& size)
-      : size(size),
-        case_("bench/layers/" + std::string(name_of(size.dtype)) + "/" + name, "layer"),
-        e(case_.emit()) {}
-
-  const LayerSize size;
-
- private:
   GraphCase case_;
 
  public:
+  LayerCase(const std::string& name, const LayerSize& size)
+      : case_("bench/layers/" + std::string(name_of(size.dtype)) + "/" + name, "layer"),
+        size(size),
+        e(case_.emit()) {}
+
+  const LayerSize size;
   models::Emitter& e;
 
   ValueId input(const std::string& name, const Shape& shape, double scale = 1) {
@@ -196,12 +193,12 @@ Case linear_attention(const LayerSize& size) {
 
 }  // namespace
 
-std::vector<Case> bench_layer_cases(bool small) {
-  std::vector<Case> cases;
+std::vector<BenchCase> bench_layer_cases() {
+  std::vector<BenchCase> cases;
   for (const DType dtype : {DType::bf16, DType::f32}) {
     for (const auto& layer : {written_attention, fused_attention, gelu_mlp, gated_mlp, convolution, depthwise,
                               experts, linear_attention}) {
-      cases.push_back(layer({dtype, small}));
+      cases.push_back({layer({dtype, false}), layer({dtype, true})});
     }
   }
   return cases;
