@@ -1,6 +1,7 @@
 #include "suites/training/training_suite.h"
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "models/optimisers/optimisers.h"
 #include "models/training/batches.h"
 #include "models/transformer/transformer.h"
+#include "suites/graph_case.h"
 #include "suites/training/text.h"
 
 namespace assay::suites {
@@ -23,43 +25,34 @@ constexpr TrainingRun kMini{"mini", 32, 2, 2, 48, 2, 24};
 // 1.08 and 1.06 million parameters.
 constexpr TrainingRun kMillion{"1m", 128, 4, 4, 512, 4, 64};
 
-models::GlaConfig gla_config(const TrainingRun& run) {
-  models::GlaConfig config;
+// Fields that both models have.
+template <class Config>
+Config config_of(const TrainingRun& run) {
+  Config config;
   config.hidden_size = run.hidden;
   config.num_hidden_layers = run.layers;
   config.num_heads = run.heads;
   config.intermediate_size = run.mlp;
   config.vocab_size = kSymbols;
-  return config;
-}
-
-models::TransformerConfig transformer_config(const TrainingRun& run) {
-  models::TransformerConfig config;
-  config.hidden_size = run.hidden;
-  config.num_hidden_layers = run.layers;
-  config.num_heads = run.heads;
-  config.intermediate_size = run.mlp;
-  config.vocab_size = kSymbols;
-  config.max_positions = run.length;
   return config;
 }
 
 Graph gradient_graph_of(const std::string& model, const TrainingRun& run, DType dtype, int64_t batches) {
-  if (model == "transformer") {
-    models::TransformerGraph graph;
+  const auto sized = [&](auto graph) {
     graph.batch = run.batch;
     graph.length = run.length;
     graph.dtype = dtype;
     graph.batches = batches;
-    return transformer_gradient_graph(transformer_config(run), graph);
+    return graph;
+  };
+  if (model == "transformer") {
+    auto config = config_of<models::TransformerConfig>(run);
+    config.max_positions = run.length;
+    return transformer_gradient_graph(config, sized(models::TransformerGraph()));
   }
-  models::GlaGraph graph;
-  graph.batch = run.batch;
-  graph.length = run.length;
-  graph.dtype = dtype;
-  graph.batches = batches;
+  models::GlaGraph graph = sized(models::GlaGraph());
   graph.form = model == "gla" ? models::GlaForm::fused : models::GlaForm::chunked;
-  return gla_gradient_graph(gla_config(run), graph);
+  return gla_gradient_graph(config_of<models::GlaConfig>(run), graph);
 }
 
 // The same hyperparameters for every model and backend. Muon iterates in f32: in bf16 two right
@@ -74,7 +67,8 @@ models::TrainingOptions hyperparameters() {
 }
 
 // Parameters as language models start: matrices of variance 1 / inputs, norms 1; optimisers at 0.
-TensorRecipe initial_recipe(const std::string& name, const Value& value) {
+TensorRecipe initial_recipe(const Value& value) {
+  const std::string& name = value.name;
   UniformDraw draw{0, 0};
   const bool state = name.ends_with("_momentum") || name.ends_with("_first") || name.ends_with("_second");
   if (name.starts_with("p_") && !state) {
@@ -99,27 +93,25 @@ Case training_case(const std::string& model, const TrainingRun& run, DType dtype
   models::TrainingStep step =
       training_step(gradient_graph_of(model, run, dtype, asked.steps), hyperparameters());
   advance_batch(step);
-  Case c;
-  c.id = "training/" + model + "/" + std::string(name_of(dtype)) + "/" + run.size + "/" + asked.name;
-  c.suite = "training";
-  c.subject = model;
+  std::map<std::string, TensorRecipe> inputs;
+  for (const GraphInput& input : step.graph.inputs) {
+    const Value& value = step.graph.values.at(static_cast<std::size_t>(input.value));
+    if (value.name == models::kBatches) {
+      inputs[value.name] = {value.dtype, value.shape, text_batches(asked.steps, run.batch, run.length)};
+    } else if (value.name == models::kBatchNumber) {
+      inputs[value.name] = {value.dtype, value.shape, Tensor::from_ints(DType::i64, {1}, {0})};
+    } else {
+      inputs[value.name] = initial_recipe(value);
+    }
+  }
+  Case c = case_of_graph(
+      "training/" + model + "/" + std::string(name_of(dtype)) + "/" + run.size + "/" + asked.name, model,
+      std::move(step.graph), std::move(inputs));
   c.steps = asked.steps;
   if (asked.steps > 1) c.carry = std::move(step.carry);
   c.checks.descends = asked.descends;
   c.checks.resumes = asked.resumes;
   c.checks.unobserved = asked.unobserved;
-  step.graph.id = c.id;
-  for (const GraphInput& input : step.graph.inputs) {
-    const Value& value = step.graph.values.at(static_cast<std::size_t>(input.value));
-    if (value.name == models::kBatches) {
-      c.inputs[value.name] = {value.dtype, value.shape, text_batches(asked.steps, run.batch, run.length)};
-    } else if (value.name == models::kBatchNumber) {
-      c.inputs[value.name] = {value.dtype, value.shape, Tensor::from_ints(DType::i64, {1}, {0})};
-    } else {
-      c.inputs[value.name] = initial_recipe(value.name, value);
-    }
-  }
-  c.graph = std::make_shared<const Graph>(std::move(step.graph));
   return c;
 }
 
