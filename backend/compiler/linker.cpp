@@ -11,8 +11,6 @@
 namespace assay::backend {
 namespace {
 
-constexpr int kSyncQueues = 8, kOtherQueues = 2;  // as ProgramBuilder deals them out
-
 // The next place of `size` in a ring of `capacity`, of which what was placed last ends at `top`.
 int64_t next_place(int64_t& top, int64_t size, int64_t capacity) {
   const int64_t begin = top + size <= capacity ? top : 0;
@@ -69,9 +67,7 @@ int32_t Linker::constant(const Program& piece, const HbmTensor& tensor) {
 
 // Pieces start with the first queue of each engine; small ones would use no other.
 uint8_t Linker::queue_of(const Instruction& i) {
-  const bool sync = i.engine == Engine::sync;
-  const int first = sync ? 0 : kSyncQueues + static_cast<int>(i.engine) * kOtherQueues;
-  const int count = sync ? kSyncQueues : kOtherQueues;
+  const auto [first, count] = queues_of(i.engine);
   if (i.queue < first || i.queue >= first + count) return i.queue;
   return static_cast<uint8_t>(first + transfers_[static_cast<std::size_t>(i.engine)]++ % count);
 }
@@ -135,7 +131,7 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
     i.signal = -1;
     if (store) {
       i.engine = Engine::gpsimd;
-      i.queue = kSyncQueues + static_cast<int>(Engine::gpsimd) * kOtherQueues;
+      i.queue = static_cast<uint8_t>(queues_of(Engine::gpsimd).first);
     }
     if (is_dma(i.opcode)) i.queue = queue_of(i);
     program_.instructions.push_back(i);

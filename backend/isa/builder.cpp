@@ -367,17 +367,11 @@ void ProgramBuilder::philox(const AccessPattern& dst, uint64_t key, uint64_t see
   check_last();
 }
 
-// sync, which triggers most of them, feeds half of the queues, the others two each.
 uint8_t ProgramBuilder::queue_for(const DmaOptions& options) {
   if (options.queue >= 0) return static_cast<uint8_t>(std::min(options.queue, 255));
-  const auto engine = static_cast<std::size_t>(options.engine);
-  const int turn = next_queue_[engine]++;
-  constexpr int kSyncQueues = 8, kOtherQueues = 2;
-  static_assert(kSyncQueues + (kEngines - 1) * kOtherQueues == kDmaQueues);
-  return static_cast<uint8_t>(options.engine == Engine::sync
-                                  ? turn % kSyncQueues
-                                  : kSyncQueues + static_cast<int>(engine) * kOtherQueues +
-                                        turn % kOtherQueues);
+  const EngineQueues queues = queues_of(options.engine);
+  const int turn = next_queue_[static_cast<std::size_t>(options.engine)]++;
+  return static_cast<uint8_t>(queues.first + turn % queues.count);
 }
 
 void ProgramBuilder::dma_copy(const AccessPattern& dst, const AccessPattern& src, const DmaOptions& options) {

@@ -19,6 +19,17 @@ enum class Engine : uint8_t { tensor, vector, scalar, gpsimd, sync };
 inline constexpr int kEngines = 5;
 inline constexpr int kDmaQueues = 16;
 
+// DMA queues that an engine feeds: sync, which triggers most transfers, half of them, the others two each.
+struct EngineQueues {
+  int first, count;
+};
+constexpr EngineQueues queues_of(Engine engine) {
+  constexpr int kSync = 8, kOther = 2;
+  static_assert(kSync + (kEngines - 1) * kOther == kDmaQueues);
+  if (engine == Engine::sync) return {0, kSync};
+  return {kSync + static_cast<int>(engine) * kOther, kOther};
+}
+
 // Operands are listed in this order in Program::operands; [x] may be absent (its Space is none).
 enum class Opcode : uint8_t {
   nc_matmul,      // dst PSUM [M,N], stationary [K,M], moving [K,N]: dst (+)= stationary^T moving   tensor
