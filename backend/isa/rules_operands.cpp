@@ -9,7 +9,6 @@ namespace assay::backend {
 void Checker::check_pattern(std::size_t k, bool written) const {
   const AccessPattern& a = op(k);
   const bool dma = is_dma(i_.opcode);
-  const bool on_chip = a.space == Space::sbuf || a.space == Space::psum;
   require(static_cast<int>(a.space) <= static_cast<int>(Space::hbm), Class::argument,
           "an operand in no memory");
   if (!is_valid(a.dtype)) fail(Class::dtype, "operand " + std::to_string(k) + " has no valid dtype");
@@ -51,7 +50,7 @@ void Checker::check_pattern(std::size_t k, bool written) const {
   const auto element = static_cast<int64_t>(size_of(a.dtype));
   if (a.offset % element != 0) fail(Class::access_pattern, named(k) + " is not aligned to its element");
   const AccessPattern::Extent extent = a.extent();
-  if (on_chip) {
+  if (on_chip(a)) {
     if (a.partition_start < 0 || a.partitions > core_.partitions ||
         a.partition_start > core_.partitions - a.partitions) {
       fail(Class::partition_rule,

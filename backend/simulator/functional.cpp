@@ -196,7 +196,7 @@ void FunctionalSimulator::Impl::bind(const Program& program, std::span<const Hbm
 
 void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
   const AccessPattern& a = e.op(k);
-  if (a.space != Space::sbuf && a.space != Space::psum) return;
+  if (!on_chip(a)) return;
   const bool psum = a.space == Space::psum;
   const bool needs_product =
       k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write;
@@ -237,7 +237,7 @@ void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
   const Instruction& i = e.instruction;
   for (std::size_t k = 0; k < i.operand_count; ++k) {
     const AccessPattern& a = e.op(k);
-    if (!is_written(i, k) || (a.space != Space::sbuf && a.space != Space::psum)) continue;
+    if (!is_written(i, k) || !on_chip(a)) continue;
     const bool product = i.opcode == Opcode::nc_matmul;
     if (a.space == Space::psum && !product) ++other_psum_writes_;
     const bool known =
