@@ -356,6 +356,21 @@ void Row::store(std::byte* base, const int64_t* in) const {
   }
 }
 
+// Calls f with a word of an element's size.
+template <typename F>
+void with_words(int64_t element, F f) {
+  switch (element) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    default:
+      return f(uint64_t{});
+  }
+}
+
 // Runs of at least this many bytes are worth a call of memcpy.
 constexpr int64_t kLongRun = 64;
 // Elements of a run of which each may lie in a cache line of its own.
@@ -367,7 +382,7 @@ void Row::load_raw(const std::byte* base, std::byte* out) const {
     return for_each_run(
         [&](int64_t at, int64_t number) { std::memcpy(out + number * element_, base + at, bytes); });
   }
-  const auto each = [&]<typename T>(T) {
+  with_words(element_, [&]<typename T>(T) {
     // Runs that begin at neighbouring elements: a part of every run before the next part, so that cache lines
     // are read once.
     if (rank_ == 1 && strides_[0] == element_ && inner_stride_ != element_) {
@@ -384,17 +399,7 @@ void Row::load_raw(const std::byte* base, std::byte* out) const {
       read_run<T>(base + at, inner_stride_, inner_, reinterpret_cast<T*>(out) + number,
                   [](T v) { return v; });
     });
-  };
-  switch (element_) {
-    case 1:
-      return each(uint8_t{});
-    case 2:
-      return each(uint16_t{});
-    case 4:
-      return each(uint32_t{});
-    default:
-      return each(uint64_t{});
-  }
+  });
 }
 
 void Row::store_raw(std::byte* base, const std::byte* in) const {
@@ -403,22 +408,12 @@ void Row::store_raw(std::byte* base, const std::byte* in) const {
     return for_each_run(
         [&](int64_t at, int64_t number) { std::memcpy(base + at, in + number * element_, bytes); });
   }
-  const auto each = [&]<typename T>(T) {
+  with_words(element_, [&]<typename T>(T) {
     for_each_run([&](int64_t at, int64_t number) {
       write_run<T>(base + at, inner_stride_, inner_, reinterpret_cast<const T*>(in) + number,
                    [](T v) { return v; });
     });
-  };
-  switch (element_) {
-    case 1:
-      return each(uint8_t{});
-    case 2:
-      return each(uint16_t{});
-    case 4:
-      return each(uint32_t{});
-    default:
-      return each(uint64_t{});
-  }
+  });
 }
 
 }  // namespace assay::backend
