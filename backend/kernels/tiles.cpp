@@ -124,26 +124,39 @@ AccessPattern along_columns(const AccessPattern& tile, int64_t columns) {
   return tile.free_elements() == columns ? tile : tile.reshaped({1}).broadcast(0, columns);
 }
 
-void elementwise_in_region(KernelContext& ctx, const View& out, std::span<const Operand> operands,
-                           DType domain, const ElementwiseBody& body, const ElementwiseOptions& options) {
-  const AccessPattern result = *ctx.region->tile(out.tensor);
-  const int64_t columns = result.free_elements();
+// What a body gets of its operands: tensors' tiles, which load(view) gives, in the domain; numbers as tiles
+// [partitions, free] where it asks for them.
+template <typename Load>
+std::vector<AccessPattern> operand_tiles(KernelContext& ctx, std::span<const Operand> operands, DType domain,
+                                         const ElementwiseOptions& options, int partitions, int64_t free,
+                                         Load load) {
   std::vector<AccessPattern> in;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const Operand& o = operands[k];
     AccessPattern t;
     if (o.view) {
-      const AccessPattern* held = ctx.region->tile(o.view->tensor);
-      t = held ? along_columns(*held, columns) : load_rows(ctx, o.view->broadcast_to(out.shape));
+      t = load(*o.view);
       const bool as_it_is = static_cast<int>(k) == options.as_it_is ||
                             (is_float(domain) && (is_float(t.dtype) || is_narrow(t.dtype)));
       if (!as_it_is) t = converted(ctx, t, domain);
     } else if (options.materialise) {
-      t = ctx.b.sbuf(domain, result.partitions, {columns});
+      t = ctx.b.sbuf(domain, partitions, {free});
       fill(ctx, t, o.scalar);
     }
     in.push_back(t);
   }
+  return in;
+}
+
+void elementwise_in_region(KernelContext& ctx, const View& out, std::span<const Operand> operands,
+                           DType domain, const ElementwiseBody& body, const ElementwiseOptions& options) {
+  const AccessPattern result = *ctx.region->tile(out.tensor);
+  const int64_t columns = result.free_elements();
+  const auto in =
+      operand_tiles(ctx, operands, domain, options, result.partitions, columns, [&](const View& view) {
+        const AccessPattern* held = ctx.region->tile(view.tensor);
+        return held ? along_columns(*held, columns) : load_rows(ctx, view.broadcast_to(out.shape));
+      });
   body(in, result);
   store_rows(ctx, out);
 }
@@ -160,22 +173,10 @@ void elementwise(KernelContext& ctx, const View& out, std::span<const Operand> o
   }
   views.push_back(out);
   for_each_tile(ctx, views, options.max_free, [&](const Tile& tile) {
-    std::vector<AccessPattern> in;
     std::size_t v = 0;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const Operand& o = operands[k];
-      AccessPattern t;
-      if (o.view) {
-        t = load(ctx, tile.hbm[v++], tile.partitions, tile.free);
-        const bool as_it_is = static_cast<int>(k) == options.as_it_is ||
-                              (is_float(domain) && (is_float(t.dtype) || is_narrow(t.dtype)));
-        if (!as_it_is) t = converted(ctx, t, domain);
-      } else if (options.materialise) {
-        t = ctx.b.sbuf(domain, tile.partitions, {tile.free});
-        fill(ctx, t, o.scalar);
-      }
-      in.push_back(t);
-    }
+    const auto in =
+        operand_tiles(ctx, operands, domain, options, tile.partitions, tile.free,
+                      [&](const View&) { return load(ctx, tile.hbm[v++], tile.partitions, tile.free); });
     const AccessPattern result = ctx.b.sbuf(out.dtype, tile.partitions, {tile.free});
     body(in, result);
     ctx.b.dma_copy(tile.hbm.back(), result);
