@@ -59,6 +59,10 @@ int GlaTiles::rows_of(const GlaSegment& s, int64_t chunk) const {
   return static_cast<int>(std::min(gla_.chunk, s.rows - chunk * gla_.chunk));
 }
 
+int64_t GlaTiles::place_of(const GlaSegment& s, int64_t chunk, int64_t size) const {
+  return ((s.batch * gla_.length + s.row + chunk * gla_.chunk) * gla_.heads + s.head) * size;
+}
+
 AccessPattern GlaTiles::turned(std::string_view name, const GlaSegment& s, int64_t size, int64_t first,
                                int partitions) {
   const View x = ctx_.input(name);
@@ -66,10 +70,9 @@ AccessPattern GlaTiles::turned(std::string_view name, const GlaSegment& s, int64
   const int64_t row = gla_.heads * size, full = s.rows / gla_.chunk, rest = s.rows % gla_.chunk;
   if (rest > 0 || gla_.chunk < columns_) b_.memset(tile, 0.0f);
   const auto load = [&](int64_t chunk, int64_t chunks, int64_t rows) {
-    const int64_t at =
-        ((s.batch * gla_.length + s.row + chunk * gla_.chunk) * gla_.heads + s.head) * size + first;
     b_.dma_copy(tile.slice(0, chunk, chunks).slice(1, 0, rows),
-                hbm_tile(x.dtype, x.tensor, at, partitions, 1, {chunks, rows}, {gla_.chunk * row, row}));
+                hbm_tile(x.dtype, x.tensor, place_of(s, chunk, size) + first, partitions, 1, {chunks, rows},
+                         {gla_.chunk * row, row}));
   };
   if (full > 0) load(0, full, gla_.chunk);
   if (rest > 0) load(full, 1, rest);
@@ -79,8 +82,7 @@ AccessPattern GlaTiles::turned(std::string_view name, const GlaSegment& s, int64
 AccessPattern GlaTiles::rows_hbm(int32_t tensor, DType dtype, const GlaSegment& s, int64_t chunk,
                                  int64_t chunks, int rows, int64_t size) const {
   const int64_t row = gla_.heads * size;
-  const int64_t at = ((s.batch * gla_.length + s.row + chunk * gla_.chunk) * gla_.heads + s.head) * size;
-  return hbm_tile(dtype, tensor, at, rows, row, {chunks, size}, {gla_.chunk * row, 1});
+  return hbm_tile(dtype, tensor, place_of(s, chunk, size), rows, row, {chunks, size}, {gla_.chunk * row, 1});
 }
 
 AccessPattern GlaTiles::natural(std::string_view name, const GlaSegment& s, int64_t size, float factor) {

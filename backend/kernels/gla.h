@@ -39,7 +39,6 @@ struct GlaKeys {
   AccessPattern q, k;
   AccessPattern gate;  // exp(g)
   AccessPattern own, ahead;
-  AccessPattern column(const AccessPattern& x, int64_t index) const { return x.slice(1, index, 1); }
 };
 
 // Pairs of neighbouring blocks of h rows, or the diagonal (h = 0): what meets in their products, turned.
@@ -58,8 +57,7 @@ class GlaTiles {
  public:
   static constexpr int64_t kGroup = 32;     // rows of a product that pairs share
   static constexpr int64_t kMaxChunks = 2;  // of a segment
-
-  static constexpr int64_t kWidth = 512;  // values of one product: a PSUM bank
+  static constexpr int64_t kWidth = 512;    // values of one product: a PSUM bank
 
   // Whether the kernels take the call: f32, bf16 or f16, chunks of at most 128 rows and sizes that fit.
   static bool takes(const KernelContext& ctx, const GlaCall& gla);
@@ -109,8 +107,6 @@ class GlaTiles {
 
   // Writes rows of a tensor [B, T, H, size]: tile [rows of a chunk, chunks, size].
   void store(int32_t tensor, const GlaSegment& s, const AccessPattern& tile, int64_t size);
-  // State [N, H, K, V]: keys first .. first + partitions - 1 of one sequence and head.
-  AccessPattern state(int32_t tensor, int64_t sequence, int64_t head, int64_t first, int partitions) const;
   // An optional state argument as tiles [keys, V]; zeros where it is None.
   std::vector<AccessPattern> load_state(std::string_view name, const GlaSequence& sequence, int64_t head);
   void store_state(int32_t tensor, const GlaSequence& sequence, int64_t head,
@@ -120,8 +116,12 @@ class GlaTiles {
 
  private:
   void load_masks();
+  // Where the segment's chunk begins in a tensor [B, T, H, size].
+  int64_t place_of(const GlaSegment& s, int64_t chunk, int64_t size) const;
   AccessPattern rows_hbm(int32_t tensor, DType dtype, const GlaSegment& s, int64_t chunk, int64_t chunks,
                          int rows, int64_t size) const;
+  // State [N, H, K, V]: keys first .. first + partitions - 1 of one sequence and head.
+  AccessPattern state(int32_t tensor, int64_t sequence, int64_t head, int64_t first, int partitions) const;
 
   KernelContext& ctx_;
   ProgramBuilder& b_;
@@ -130,8 +130,28 @@ class GlaTiles {
   AccessPattern masks_;  // [128, 2 kinds of rows, kinds of pairs, 32]
 };
 
-// The kernel of a direction: a class that is made from context and call, says whether it fits() and then
-// run()s. Other calls are decomposed.
+// What the kernels of both directions hold. Each sets max_chunks_ when it is made, and run()s.
+class GlaDirection {
+ public:
+  bool fits() const { return max_chunks_ >= 1; }
+
+ protected:
+  GlaDirection(KernelContext& ctx, const GlaCall& gla)
+      : ctx_(ctx),
+        b_(ctx.b),
+        gla_(gla),
+        tiles_(ctx, gla),
+        dtype_(ctx.call.input(ctx.call.tensor("v")).dtype) {}
+
+  KernelContext& ctx_;
+  ProgramBuilder& b_;
+  const GlaCall gla_;
+  GlaTiles tiles_;
+  DType dtype_;             // of values and results
+  int64_t max_chunks_ = 0;  // of a segment
+};
+
+// The kernel of a direction. Calls that it does not take are decomposed.
 template <class Direction>
 void gla_by_chunks(KernelContext& ctx) {
   const GlaCall gla = gla_call(ctx.call);

@@ -7,21 +7,14 @@
 namespace assay::backend {
 namespace {
 
-class GlaForward {
+class GlaForward : public GlaDirection {
  public:
-  GlaForward(KernelContext& ctx, const GlaCall& gla)
-      : ctx_(ctx),
-        b_(ctx.b),
-        gla_(gla),
-        tiles_(ctx, gla),
-        dtype_(ctx.call.input(ctx.call.tensor("v")).dtype) {
+  GlaForward(KernelContext& ctx, const GlaCall& gla) : GlaDirection(ctx, gla) {
     // Five operands and two products for each tile of keys, scores, turned keys, values and results.
     const int64_t keys = tiles_.key_tiles(), columns = tiles_.columns();
     max_chunks_ = tiles_.chunks_that_fit(keys * gla.value * 4,
                                          (keys * 8 + 1) * columns * 4 + gla.key * 4 + gla.value * 12);
   }
-
-  bool fits() const { return max_chunks_ >= 1; }
 
   void run() {
     const int32_t out = ctx_.outputs.at(0), final_state = ctx_.outputs.at(1);
@@ -98,12 +91,6 @@ class GlaForward {
     }
   }
 
-  KernelContext& ctx_;
-  ProgramBuilder& b_;
-  const GlaCall gla_;
-  GlaTiles tiles_;
-  DType dtype_;
-  int64_t max_chunks_ = 0;
   std::vector<AccessPattern> state_;  // by tile of keys: [keys, V]
 };
 

@@ -14,14 +14,9 @@ namespace {
 //   dg_t = sum over s >= t of (q_s dq_s - k_s dk_s) within the chunk + rowsum(S_next d)
 //   d = exp(b_last) d + (q exp(b))^T do
 // States before the chunks are formed first and wait in HBM.
-class GlaBackward {
+class GlaBackward : public GlaDirection {
  public:
-  GlaBackward(KernelContext& ctx, const GlaCall& gla)
-      : ctx_(ctx),
-        b_(ctx.b),
-        gla_(gla),
-        tiles_(ctx, gla),
-        dtype_(ctx.call.input(ctx.call.tensor("v")).dtype) {
+  GlaBackward(KernelContext& ctx, const GlaCall& gla) : GlaDirection(ctx, gla) {
     const int64_t keys = tiles_.key_tiles(), values = value_tiles(), columns = tiles_.columns();
     // Beside the gradient of the state: two states, and both turned.
     const int64_t once = keys * gla.value * 16 + values * gla.key * 8;
@@ -31,8 +26,6 @@ class GlaBackward {
     max_chunks_ = tiles_.chunks_that_fit(
         once, (keys * 12 + values * 2 + 4) * columns * 4 + gla.key * 16 + gla.value * 12);
   }
-
-  bool fits() const { return max_chunks_ >= 1; }
 
   void run() {
     const int64_t sizes[] = {gla_.key, gla_.key, gla_.value, gla_.key};
@@ -374,12 +367,6 @@ class GlaBackward {
     return result;
   }
 
-  KernelContext& ctx_;
-  ProgramBuilder& b_;
-  const GlaCall gla_;
-  GlaTiles tiles_;
-  DType dtype_;
-  int64_t max_chunks_ = 0;
   int32_t states_ = -1;
   std::vector<AccessPattern> d_;       // by tile of keys: [keys, V]
   std::vector<AccessPattern> at_end_;  // by tile of keys: [keys, chunks]

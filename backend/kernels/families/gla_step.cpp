@@ -37,21 +37,13 @@ class GlaStep {
 
   int64_t key_tiles() const { return (gla_.key + kPartitions - 1) / kPartitions; }
 
-  AccessPattern as_f32(const AccessPattern& tile) {
-    if (tile.dtype == DType::f32) return tile;
-    const Shape sizes(tile.sizes.begin(), tile.sizes.begin() + tile.rank);
-    const AccessPattern out = b_.sbuf(DType::f32, tile.partitions, Sizes(sizes));
-    b_.tensor_copy(out, tile);
-    return out;
-  }
-
   // Keys key .. of heads first .. on partitions: [keys, heads].
   AccessPattern keys(std::string_view name, int64_t first, int64_t count, int64_t key, int partitions) {
     const View x = ctx_.input(name);
     const AccessPattern tile = b_.sbuf(x.dtype, partitions, {count});
     b_.dma_copy(tile,
                 hbm_tile(x.dtype, x.tensor, first * gla_.key + key, partitions, 1, {count}, {gla_.key}));
-    return as_f32(tile);
+    return converted(ctx_, tile, DType::f32);
   }
 
   // State or next state: [keys, heads, V].
