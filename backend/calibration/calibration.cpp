@@ -29,7 +29,6 @@ std::size_t choice(const std::string_view (&names)[N], const std::string& text, 
               origin + ": " + column + " is \"" + text + "\"; use one of " + known);
 }
 
-// log(predicted / measured), the same weight for every row.
 }  // namespace
 
 std::string_view name_of(Boundary boundary) { return kBoundaries[static_cast<std::size_t>(boundary)]; }
@@ -90,6 +89,7 @@ CalibrationReport calibrate(const std::vector<CalibrationRow>& rows) {
     if (rows[r].role == Role::fit) fit_rows.push_back(r);
   }
   const std::vector<double> shipped = predictor.shipped();
+  // log(predicted / measured), the same weight for every row.
   const Residual residual = [&](std::size_t row, const std::vector<double>& constants) {
     return std::log(predictor.predict_us(row, constants) / rows[row].measured_us);
   };
