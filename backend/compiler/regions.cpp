@@ -135,7 +135,7 @@ std::optional<Form> form_of(const LegalNode& node) {
 
 struct Open {
   RegionPlan plan;
-  std::vector<Form> forms;
+  bool plain = true;                   // elementwise only
   std::map<ValueId, int64_t> columns;  // of each value
   int64_t held = 0;                    // bytes a partition
   bool open = true;
@@ -226,8 +226,8 @@ class Planner {
     if (large % small != 0) return false;
     if (form.role == Role::product && (visits_tiles(form) || !core_.exact_transpose)) return false;
     if (region.plan.by_tiles) {
-      if (form.role != Role::elementwise || region.forms.size() > kMaxFollowers) return false;
-      if (form.columns[0] != region.forms[0].columns[0]) return false;
+      if (form.role != Role::elementwise || region.plan.nodes.size() > kMaxFollowers) return false;
+      if (form.columns[0] != region.plan.columns[0][0]) return false;
     } else if (region.held + held_bytes(node, form) > kMaxHeldBytes) {
       return false;
     }
@@ -260,15 +260,13 @@ class Planner {
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       region.columns[base(node.outputs[k])] = form.columns[k];
     }
-    region.forms.push_back(form);
+    region.plain = region.plain && form.role == Role::elementwise;
   }
 
   // A block of rows pays its fixed costs once more for each kernel; few or short rows leave partitions idle.
   static bool worthwhile(const Open& region) {
     const RegionPlan& plan = region.plan;
-    const bool plain = std::all_of(region.forms.begin(), region.forms.end(),
-                                   [](const Form& form) { return form.role == Role::elementwise; });
-    if (plan.nodes.size() < 2 || plain) return false;
+    if (plan.nodes.size() < 2 || region.plain) return false;
     if (plan.by_tiles) return true;
     int64_t widest = 0;
     for (const std::vector<int64_t>& columns : plan.columns) {
@@ -401,7 +399,6 @@ class RegionWriter {
   }
 
   void write_tiles() {
-    region_.all_columns = false;
     region_.then = [this](const AccessPattern& result) {
       region_.hold(number(legal(0).outputs[0]), result);
       run(1);

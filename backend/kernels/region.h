@@ -21,12 +21,10 @@ class Region {
   static constexpr int32_t kNowhere = 1 << 24;
 
   int64_t row = 0, rows = 0;
-  // Of every result, or all of them.
-  bool all_columns = true;
-  int64_t column = 0, columns = 0;
   // Called by a matrix product that visits all rows and columns itself, for each tile of its result, with row
-  // and columns set: the kernels behind it run there.
+  // and columns set: the kernels behind it run there. Without it, results have all their columns.
   std::function<void(const AccessPattern& result)> then;
+  int64_t column = 0, columns = 0;
 
   // The rows of a tensor, [rows, columns]; nullptr if they are in HBM only.
   const AccessPattern* tile(int32_t tensor) const {
@@ -36,8 +34,8 @@ class Region {
   void hold(int32_t tensor, const AccessPattern& tile) { tiles_[tensor] = tile; }
   static bool stored(int32_t tensor) { return tensor < kNowhere; }
 
-  int64_t first_column() const { return all_columns ? 0 : column; }
-  int64_t columns_of(int64_t all) const { return all_columns ? all : columns; }
+  int64_t first_column() const { return then ? column : 0; }
+  int64_t columns_of(int64_t all) const { return then ? columns : all; }
 
  private:
   std::map<int32_t, AccessPattern> tiles_;
