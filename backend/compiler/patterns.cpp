@@ -23,15 +23,7 @@ struct Occurrence {
 class PatternFinder {
  public:
   PatternFinder(const Graph& graph, const Pattern& pattern)
-      : graph_(graph), pattern_(pattern), readers_(graph.values.size()) {
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const ValueId id : inputs_of(graph.nodes[n]))
-        readers_[static_cast<std::size_t>(id)].push_back(static_cast<int>(n));
-    }
-    for (const GraphOutput& output : graph.outputs) {
-      if (output.value >= 0) readers_[static_cast<std::size_t>(output.value)].push_back(-1);
-    }
-  }
+      : graph_(graph), pattern_(pattern), readers_(readers_of(graph)) {}
 
   std::optional<Occurrence> at(int n) {
     found_ = {};
@@ -134,7 +126,7 @@ class PatternFinder {
 
   const Graph& graph_;
   const Pattern& pattern_;
-  std::vector<std::vector<int>> readers_;  // nodes, by value; -1: the graph returns it
+  std::vector<std::vector<int>> readers_;
   Occurrence found_;
 };
 

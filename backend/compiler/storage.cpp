@@ -31,56 +31,62 @@ bool is_reinterpretation(const Graph& graph, const Node& node) {
              graph.values[static_cast<std::size_t>(node.outputs[0])].shape;
 }
 
+std::vector<std::vector<int>> readers_of(const Graph& graph) {
+  std::vector<std::vector<int>> readers(graph.values.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const ValueId id : inputs_of(graph.nodes[n]))
+      readers[static_cast<std::size_t>(id)].push_back(static_cast<int>(n));
+  }
+  for (const GraphOutput& output : graph.outputs) {
+    if (output.value >= 0) readers[static_cast<std::size_t>(output.value)].push_back(-1);
+  }
+  return readers;
+}
+
 namespace {
 
-// The argument of a node that swaps the last two dimensions and does nothing else; -1 if it is none.
-ValueId turned_argument(const Graph& graph, const Node& node) {
+// Whether a node swaps the last two dimensions of its argument and does nothing else.
+bool is_turn(const Graph& graph, const Node& node) {
   const bool swaps = node.op == "aten::transpose.int", permutes = node.op == "aten::permute.default";
-  if (!swaps && !permutes && node.op != "aten::t.default") return -1;
+  if (!swaps && !permutes && node.op != "aten::t.default") return false;
   const std::vector<ValueId> read = inputs_of(node);
-  if (read.size() != 1 || node.outputs.size() != 1 || node.outputs[0] < 0) return -1;
+  if (read.size() != 1 || node.outputs.size() != 1 || node.outputs[0] < 0) return false;
   const Value& value = graph.values[static_cast<std::size_t>(read[0])];
   const auto rank = static_cast<int64_t>(value.shape.size());
   const bool width = size_of(value.dtype) == 2 || size_of(value.dtype) == 4;  // what DMA can transpose
   const bool sized =
       std::all_of(value.shape.begin(), value.shape.end(), [](int64_t size) { return size >= 0; });
-  if (rank < 2 || !sized || !is_float(value.dtype) || !width) return -1;
-  const auto wrapped = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
-  if (!swaps && !permutes) return rank == 2 ? read[0] : -1;
+  if (rank < 2 || !sized || !is_float(value.dtype) || !width) return false;
+  if (!swaps && !permutes) return rank == 2;
   const OpCall call(graph, node);
+  const auto wrapped = [&](int64_t dim) { return normalise_dim(dim, rank, call); };
   if (swaps) {
     const auto [a, b] = std::minmax({wrapped(call.integer("dim0")), wrapped(call.integer("dim1"))});
-    return a == rank - 2 && b == rank - 1 ? read[0] : -1;
+    return a == rank - 2 && b == rank - 1;
   }
   const std::vector<int64_t> dims = call.integers("dims");
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t wanted = d < rank - 2 ? d : 2 * rank - 3 - d;
-    if (wrapped(dims[static_cast<std::size_t>(d)]) != wanted) return -1;
+    if (wrapped(dims[static_cast<std::size_t>(d)]) != wanted) return false;
   }
-  return read[0];
+  return true;
 }
 
-// Who reads each value, and whether all of them are products, views that leave the last two dimensions as
-// they are seen through.
+// Whether all that read a value are products; views that leave the last two dimensions as they are are seen
+// through.
 class Readers {
  public:
-  explicit Readers(const Graph& graph) : graph_(graph), readers_(graph.values.size()) {
-    for (const Node& node : graph.nodes) {
-      for (const ValueId id : inputs_of(node)) readers_[static_cast<std::size_t>(id)].push_back(&node);
-    }
-    for (const GraphOutput& output : graph.outputs) {
-      if (output.value >= 0) readers_[static_cast<std::size_t>(output.value)].push_back(nullptr);
-    }
-  }
+  explicit Readers(const Graph& graph) : graph_(graph), readers_(readers_of(graph)) {}
   bool are_products(ValueId id) const {
-    const std::vector<const Node*>& readers = readers_[static_cast<std::size_t>(id)];
-    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](const Node* node) {
-      if (node == nullptr) return false;
-      if (is_reinterpretation(graph_, *node)) {
-        return node->outputs.size() == 1 && node->outputs[0] >= 0 && keeps_matrices(id, node->outputs[0]) &&
-               are_products(node->outputs[0]);
+    const std::vector<int>& readers = readers_[static_cast<std::size_t>(id)];
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](int n) {
+      if (n < 0) return false;
+      const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
+      if (is_reinterpretation(graph_, node)) {
+        return node.outputs.size() == 1 && node.outputs[0] >= 0 && keeps_matrices(id, node.outputs[0]) &&
+               are_products(node.outputs[0]);
       }
-      return is_factor(*node, id);
+      return is_factor(node, id);
     });
   }
 
@@ -101,7 +107,7 @@ class Readers {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<const Node*>> readers_;  // null: returned
+  std::vector<std::vector<int>> readers_;
 };
 
 }  // namespace
@@ -121,8 +127,8 @@ Aliases::Aliases(const Graph& graph, bool turn_for_products)
     }
     if (read.empty()) continue;
     const auto from = static_cast<std::size_t>(read.front());
-    const bool turns = turn_for_products && !turned[from] && turned_argument(graph, node) >= 0 &&
-                       readers.are_products(node.outputs[0]);
+    const bool turns =
+        turn_for_products && !turned[from] && is_turn(graph, node) && readers.are_products(node.outputs[0]);
     no_copy[n] = turns || is_reinterpretation(graph, node);
     if (!no_copy[n]) continue;
     for (const ValueId id : node.outputs) {

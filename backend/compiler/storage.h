@@ -16,6 +16,9 @@ bool is_reinterpretation(std::string_view op);
 // The same of a node: also an expansion to the shape that its argument has.
 bool is_reinterpretation(const Graph& graph, const Node& node);
 
+// The nodes that read each value, in order, once for each time; -1 at last where the graph returns it.
+std::vector<std::vector<int>> readers_of(const Graph& graph);
+
 // Values that share bytes, by their representative (a graph input, or the value that an instruction writes).
 struct Aliases {
   // `turn_for_products`: a transposition that only products read is no copy either: their DMA turns what it
