@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/kernels/custom.h"
 #include "backend/kernels/region.h"
 #include "backend/kernels/rows.h"
 
@@ -82,7 +83,7 @@ bool reduces_last_dim(const OpCall& call, int64_t rank) {
 std::optional<Form> form_of(const LegalNode& node) {
   const OpCall& call = node.call;
   const Known* kind = known(call.op());
-  if (kind == nullptr || call.outputs().empty()) return std::nullopt;
+  if (kind == nullptr || call.outputs().empty() || has_custom_kernel(call.op())) return std::nullopt;
   const auto real = [](const TensorMeta& meta) { return is_float(meta.dtype); };
   if (!std::all_of(call.outputs().begin(), call.outputs().end(), real)) return std::nullopt;
   for (const TensorMeta& meta : call.inputs()) {

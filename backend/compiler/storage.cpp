@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/kernels/custom.h"
 #include "core/opset/call.h"
 
 namespace assay::backend {
@@ -99,7 +100,7 @@ class Readers {
   static bool is_factor(const Node& node, ValueId id) {
     static const std::set<std::string_view> products{"aten::mm.default", "aten::bmm.default",
                                                      "aten::addmm.default", "aten::baddbmm.default"};
-    if (!products.contains(node.op)) return false;
+    if (!products.contains(node.op) || has_custom_kernel(node.op)) return false;
     // Not what is added.
     const bool adds = node.op == "aten::addmm.default" || node.op == "aten::baddbmm.default";
     const std::vector<ValueId> read = inputs_of(node);

@@ -21,6 +21,8 @@ const CustomKernels& custom_kernels() {
   return table;
 }
 
+bool has_custom_kernel(std::string_view op) { return custom_kernels().kernels().contains(op); }
+
 PatternValue Pattern::add(Entry entry) {
   entries_.push_back(std::move(entry));
   return {static_cast<int>(entries_.size()) - 1};

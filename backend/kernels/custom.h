@@ -95,5 +95,8 @@ class CustomKernels {
 
 // Those of this plug-in.
 const CustomKernels& custom_kernels();
+// Whether one of them is the operator's kernel. It computes its call as a whole, from operands that lie in
+// HBM as they are.
+bool has_custom_kernel(std::string_view op);
 
 }  // namespace assay::backend
