@@ -1,10 +1,12 @@
 // Matrix products. The order of k is natural, so that partial sums are those of the formulas.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "reference/number/matmul_rows.h"
+#include "reference/number/normals.h"
 #include "reference/number/sums.h"
 
 namespace assay::reference {
@@ -52,7 +54,7 @@ Bounded extreme_dot(const Environment& e, const Bounded* a, const Bounded* b, in
 
 void matmul_any_order(const double* a, const double* b, const double* addend, double* c, int64_t m, int64_t n,
                       int64_t k) {
-  matmul_rows({a, b, addend, c, nullptr, 0, m, n, k});
+  matmul_rows({a, b, addend, c, nullptr, false, m, n, k});
 }
 
 void matmul_any_order(const Bounded* a, const Bounded* b, const Bounded* addend, Bounded* c, int64_t m,
@@ -143,16 +145,22 @@ void matmul_any_order(const Stochastic* a, const Stochastic* b, const Stochastic
   std::vector<double> left(size(m * k)), right(size(k * n)), sums(size(m * n)), squares(sums.size());
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = a[i].value;
   for (std::size_t i = 0; i < right.size(); ++i) right[i] = b[i].value;
-  matmul_rows({left.data(), right.data(), nullptr, sums.data(), squares.data(),
-               e.precision().products_exact ? 0.0 : 1.0, m, n, k});
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    double sum = sums[i], square = squares[i];
-    if (addend != nullptr) {
-      sum += addend[i].value;
-      square += sum * sum;
+  matmul_rows({left.data(), right.data(), nullptr, sums.data(), squares.data(), !e.precision().products_exact,
+               m, n, k});
+  std::array<double, 256> noise;
+  for (std::size_t first = 0; first < sums.size(); first += noise.size()) {
+    const std::size_t count = std::min(noise.size(), sums.size() - first);
+    draw_normals(e.random, noise.data(), count);
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::size_t i = first + j;
+      double sum = sums[i], square = squares[i];
+      if (addend != nullptr) {
+        sum += addend[i].value;
+        square += sum * sum;
+      }
+      // An infinite sum has squares that are none.
+      c[i] = std::isfinite(sum) ? sum + scale * std::sqrt(square) * noise[j] : sum;
     }
-    const bool noisy = std::isfinite(sum) && square > 0;
-    c[i] = noisy ? sum + scale * std::sqrt(square) * e.random.normal() : sum;
   }
 }
 

@@ -33,7 +33,7 @@ void matmul_rows_plainly(const MatmulRows& x) {
       for (int64_t j = 0; j < x.n; ++j) {
         const double product = s * other[j];
         sum[j] += product;
-        squares[j] += sum[j] * sum[j] + x.product_weight * product * product;
+        squares[j] += x.products_round ? sum[j] * sum[j] + product * product : sum[j] * sum[j];
       }
     }
   }
@@ -44,8 +44,10 @@ namespace {
 
 constexpr int64_t kColumns = 16, kRows = 4;
 
+enum class Squares { none, sums, sums_and_products };
+
 // Rows i .. i + R - 1 by the columns of a packed panel that starts at column j.
-template <int R, bool kSquares>
+template <int R, Squares kSquares>
 ASSAY_AVX512F void tile(const MatmulRows& x, const double* panel, int64_t i, int64_t j) {
   const int64_t left = std::min(kColumns, x.n - j);
   const __mmask8 masks[2] = {static_cast<__mmask8>(left >= 8 ? 0xff : (1 << left) - 1),
@@ -58,7 +60,6 @@ ASSAY_AVX512F void tile(const MatmulRows& x, const double* panel, int64_t i, int
       squares[r][h] = _mm512_setzero_pd();
     }
   }
-  const __m512d weight = _mm512_set1_pd(x.product_weight);
   for (int64_t p = 0; p < x.k; ++p) {
     const __m512d b[2] = {_mm512_loadu_pd(panel + p * kColumns), _mm512_loadu_pd(panel + p * kColumns + 8)};
     for (int r = 0; r < R; ++r) {
@@ -66,11 +67,11 @@ ASSAY_AVX512F void tile(const MatmulRows& x, const double* panel, int64_t i, int
       for (int h = 0; h < 2; ++h) {
         const __m512d product = _mm512_mul_pd(a, b[h]);
         sum[r][h] = _mm512_add_pd(sum[r][h], product);
-        if constexpr (kSquares) {
-          const __m512d partial = _mm512_mul_pd(sum[r][h], sum[r][h]);
-          const __m512d rounded = _mm512_mul_pd(_mm512_mul_pd(weight, product), product);
-          squares[r][h] = _mm512_add_pd(squares[r][h], _mm512_add_pd(partial, rounded));
-        }
+        if constexpr (kSquares == Squares::none) continue;
+        __m512d added = _mm512_mul_pd(sum[r][h], sum[r][h]);
+        if constexpr (kSquares == Squares::sums_and_products)
+          added = _mm512_add_pd(added, _mm512_mul_pd(product, product));
+        squares[r][h] = _mm512_add_pd(squares[r][h], added);
       }
     }
   }
@@ -78,12 +79,12 @@ ASSAY_AVX512F void tile(const MatmulRows& x, const double* panel, int64_t i, int
     for (int h = 0; h < 2; ++h) {
       const int64_t at = (i + r) * x.n + j + 8 * h;
       _mm512_mask_storeu_pd(x.c + at, masks[h], sum[r][h]);
-      if constexpr (kSquares) _mm512_mask_storeu_pd(x.squares + at, masks[h], squares[r][h]);
+      if constexpr (kSquares != Squares::none) _mm512_mask_storeu_pd(x.squares + at, masks[h], squares[r][h]);
     }
   }
 }
 
-template <bool kSquares>
+template <Squares kSquares>
 void tiled(const MatmulRows& x) {
   std::vector<double> panel(static_cast<std::size_t>(x.k * kColumns));
   for (int64_t j = 0; j < x.n; j += kColumns) {
@@ -103,7 +104,10 @@ void tiled(const MatmulRows& x) {
 void matmul_rows(const MatmulRows& x) {
 #ifdef ASSAY_AVX512F
   static const bool wide = __builtin_cpu_supports("avx512f") != 0;
-  if (wide && x.m >= kRows) return x.squares != nullptr ? tiled<true>(x) : tiled<false>(x);
+  if (wide && x.m >= kRows) {
+    if (x.squares == nullptr) return tiled<Squares::none>(x);
+    return x.products_round ? tiled<Squares::sums_and_products>(x) : tiled<Squares::sums>(x);
+  }
 #endif
   matmul_rows_plainly(x);
 }

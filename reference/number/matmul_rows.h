@@ -7,14 +7,14 @@ namespace assay::reference {
 
 // c[i,j] = start[i,j] (0 if `start` is null) + sum of a[i,p] b[p,j] over ascending p, where every product and
 // every sum is rounded to fp64: [m,k] x [k,n]. With `squares` (not null) squares[i,j] is the sum of
-// partial sum^2 + product_weight product^2, in the same order. The same bits on every machine.
+// partial sum^2, plus product^2 if products round, in the same order. The same bits on every machine.
 struct MatmulRows {
   const double* a;
   const double* b;
   const double* start;
   double* c;
   double* squares;
-  double product_weight;
+  bool products_round;
   int64_t m, n, k;
 };
 void matmul_rows(const MatmulRows& x);

@@ -1,15 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "core/contract/contract.h"
+#include "core/philox.h"
 #include "reference/number/functions.h"
 #include "reference/number/matmul_rows.h"
+#include "reference/number/normals.h"
 #include "reference/number/sums.h"
 
 namespace assay::reference {
@@ -128,7 +132,8 @@ TEST(MatmulRows, TilesGiveTheBitsOfTheDefinition) {
         std::vector<double> sums(start.size()), squares(start.size()), want(start.size()),
             want_squares(start.size());
         for (const bool begun : {false, true}) {
-          MatmulRows x{a.data(), b.data(), begun ? start.data() : nullptr, sums.data(), nullptr, 1, m, n, k};
+          MatmulRows x{a.data(), b.data(), begun ? start.data() : nullptr, sums.data(), nullptr, begun, m,
+                       n,        k};
           matmul_rows(x);
           x.c = want.data();
           matmul_rows_plainly(x);
@@ -208,6 +213,42 @@ TEST(Stochastic, EqualKeysGiveEqualDraws) {
     replay_differs = replay_differs || word != other_replay.word();
   }
   EXPECT_TRUE(node_differs && replay_differs);
+}
+
+TEST(Stochastic, WordsOfManyBlocksAreThoseOfPhilox) {
+  const uint64_t first = (uint64_t{1} << 32) - 5;  // the counter's words carry
+  std::array<uint32_t, 4 * kPhiloxBlocks> words{};
+  philox_blocks(0x0123456789abcdef, first, 7, 9, words.data());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const uint64_t counter = first + i / 4;
+    const PhiloxBlock block =
+        philox4x32_10({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 7, 9},
+                      {0x89abcdef, 0x01234567});
+    ASSERT_EQ(words[i], block[i % 4]) << i;
+  }
+}
+
+// Eight cosines, then eight sines, from eight radii and eight angles; a last group may be cut.
+TEST(Stochastic, NormalsAreThoseOfBoxAndMuller) {
+  RandomStream random(5, 1, 2), uniform(5, 1, 2);
+  std::vector<double> drawn(16 * 4000 + 3);
+  draw_normals(random, drawn.data(), drawn.size());
+  double squares = 0, fourth = 0;
+  for (std::size_t i = 0; i + 16 <= drawn.size(); i += 16) {
+    std::array<double, 8> u{}, v{};
+    for (double& x : u) x = uniform.uniform();
+    for (double& x : v) x = uniform.uniform();
+    for (std::size_t j = 0; j < 8; ++j) {
+      const double radius = std::sqrt(-2 * std::log(u[j])), angle = 2 * std::numbers::pi * v[j];
+      const double cosine = drawn[i + j], sine = drawn[i + 8 + j];
+      ASSERT_NEAR(cosine, radius * std::cos(angle), 1e-11);
+      ASSERT_NEAR(sine, radius * std::sin(angle), 1e-11);
+      squares = squares + cosine * cosine + sine * sine;
+      fourth = fourth + std::pow(cosine, 4) + std::pow(sine, 4);
+    }
+  }
+  EXPECT_NEAR(squares / 64000, 1, 5 * std::sqrt(2. / 64000));
+  EXPECT_NEAR(fourth / 64000, 3, 5 * std::sqrt(96. / 64000));
 }
 
 // The one draw of a dot product has 1.4 times the standard deviation of rounding every step stochastically:

@@ -3,17 +3,14 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/philox.h"
+#include "reference/number/normals.h"
 
 namespace assay::reference {
 
 void RandomStream::refill() {
-  const PhiloxKey key = {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)};
-  for (std::size_t i = 0; i < kBatch; i += 4, ++block_) {
-    const PhiloxBlock block = philox4x32_10(
-        {static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), node_, replay_}, key);
-    for (std::size_t j = 0; j < 4; ++j) words_[i + j] = block[j];
-  }
+  static_assert(kBatch == 4 * kPhiloxBlocks);
+  philox_blocks(seed_, block_, node_, replay_, words_.data());
+  block_ += kPhiloxBlocks;
   next_ = 0;
 }
 

@@ -28,9 +28,8 @@ double stochastic_round_slow(const Grid& grid, double v, RandomStream& random) {
   return grid.has_infinity ? std::copysign(HUGE_VAL, v) : std::numeric_limits<double>::quiet_NaN();
 }
 
-}  // namespace
-
-double stochastic_round(const Grid& grid, double v, RandomStream& random) {
+// In one function with its callers: it is called for every operation of a replay.
+[[gnu::always_inline]] inline double rounded(const Grid& grid, double v, RandomStream& random) {
   const double magnitude = std::fabs(v);
   if (grid.precision < 53 && magnitude >= grid.smallest_normal && magnitude < grid.max) {
     // Add random bits below the last kept one and cut: carries run into the exponent as they should.
@@ -39,15 +38,19 @@ double stochastic_round(const Grid& grid, double v, RandomStream& random) {
     const uint64_t bits = std::bit_cast<uint64_t>(v);
     if ((bits & mask) == 0) return v;
     const uint64_t noise = dropped <= 32 ? random.word() & mask : random.word64() & mask;
-    const double rounded = std::bit_cast<double>((bits + noise) & ~mask);
-    if (std::fabs(rounded) <= grid.max) return rounded;
+    const double result = std::bit_cast<double>((bits + noise) & ~mask);
+    if (std::fabs(result) <= grid.max) return result;
   }
   return stochastic_round_slow(grid, v, random);
 }
 
+}  // namespace
+
+double stochastic_round(const Grid& grid, double v, RandomStream& random) { return rounded(grid, v, random); }
+
 Stochastic stochastic_intermediate(double v) {
   Environment& e = *current_environment;
-  return stochastic_round(e.grid, v, e.random);
+  return rounded(e.grid, v, e.random);
 }
 
 Stochastic constant_of(double v, const Stochastic*) {
