@@ -50,6 +50,16 @@ TEST_F(ExitStatus, HelpAndVersionAreZero) {
   EXPECT_THAT(assay({"--version"}).out, MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
+// Cases that take minutes each are for who names their suite.
+TEST_F(ExitStatus, LongRunsAreLeftOutUnlessTheirSuiteIsNamed) {
+  const ProgramResult all = assay({"run", "--backend", "null", "--filter", "training/*/200-steps"});
+  EXPECT_EQ(all.status, 3) << all;
+  EXPECT_THAT(all.out, HasSubstr("0 passed, 0 failed, 0 skipped")) << all;
+  const ProgramResult named =
+      assay({"run", "training", "--backend", "null", "--filter", "training/*/200-steps"});
+  EXPECT_EQ(named.status, 1) << named;
+}
+
 TEST_F(ExitStatus, FilesThatAreMissing) {
   expect_refused({"check", "none.pt2"}, "none.pt2");
   expect_refused({"check", kModel, "--inputs", "none.safetensors"}, "none.safetensors");
