@@ -118,6 +118,100 @@ TEST(GraphFromJson, ResolvesGetitem) {
   EXPECT_EQ(graph.outputs[0].value, graph.find_value("y"));
 }
 
+// y = relu(x), then under torch.no_grad() and in it torch.autocast(enabled=False) z = x + y, y = neg(z).
+json with_regions() {
+  json d = document();
+  const auto node = [](const char* op, const char* name, json inputs, json outputs) {
+    return json{{"target", op},
+                {"inputs", std::move(inputs)},
+                {"outputs", std::move(outputs)},
+                {"metadata", json::object()},
+                {"name", name}};
+  };
+  const auto function = [](const char* name, json inputs, json outputs, json nodes, json tensors) {
+    return named("", {{"as_graph",
+                       {{"name", name},
+                        {"graph",
+                         {{"inputs", std::move(inputs)},
+                          {"outputs", std::move(outputs)},
+                          {"nodes", std::move(nodes)},
+                          {"tensor_values", std::move(tensors)}}}}}});
+  };
+  const json meta = tensor_meta({2, 3});
+  const json add = node("torch.ops.aten.add.Tensor", "add",
+                        {named("self", tensor("b")), named("other", tensor("a"))}, {tensor("z")});
+  const json negate = node("torch.ops.aten.neg.default", "neg", {named("self", tensor("z"))}, {tensor("y")});
+  const json autocast = node("torch.ops.higher_order.wrap_with_autocast", "inner",
+                             {named("", {{"as_string", "cpu"}}), named("", {{"as_none", true}}),
+                              named("", {{"as_bool", false}}), named("", {{"as_bool", true}}),
+                              function("submod_0", {tensor("a"), tensor("b")}, {tensor("z")}, {add},
+                                       {{"a", meta}, {"b", meta}, {"z", meta}}),
+                              named("", tensor("y")), named("", tensor("x"))},
+                             {tensor("z")});
+  graph_of(d)["nodes"].push_back(
+      node("torch.ops.higher_order.wrap_with_set_grad_enabled", "outer",
+           {named("", {{"as_bool", false}}),
+            function("submod_1", {tensor("x"), tensor("y")}, {tensor("w"), tensor("x")}, {autocast},
+                     {{"x", meta}, {"y", meta}, {"z", meta}, {"w", meta}}),
+            named("", tensor("x")), named("", tensor("y"))},
+           {{{"as_tensors", {{{"name", "w"}}, {{"name", "same"}}}}}}));
+  json& inside = graph_of(d)["nodes"][1]["inputs"][1]["arg"]["as_graph"]["graph"];
+  inside["nodes"].push_back(negate);
+  inside["nodes"][1]["outputs"] = {tensor("w")};
+  graph_of(d)["outputs"] = {tensor("w"), tensor("same")};
+  d["graph_module"]["signature"]["output_specs"] = {{{"user_output", {{"arg", tensor("w")}}}},
+                                                    {{"user_output", {{"arg", tensor("same")}}}}};
+  return d;
+}
+
+TEST(GraphFromJson, TakesNodesOutOfRegionsThatChangeNoValue) {
+  const Graph graph = graph_from_json(with_regions().dump(), "some.json");
+  ASSERT_EQ(graph.nodes.size(), 3u);
+  EXPECT_EQ(graph.nodes[1].op, "aten::add.Tensor");
+  EXPECT_EQ(graph.nodes[1].name, "outer.inner.add");
+  EXPECT_EQ(std::get<ValueArg>(graph.nodes[1].arguments[0].value).id, graph.find_value("x"));
+  EXPECT_EQ(std::get<ValueArg>(graph.nodes[1].arguments[1].value).id, graph.find_value("y"));
+  EXPECT_EQ(graph.nodes[2].op, "aten::neg.default");
+  EXPECT_EQ(graph.outputs[0].value, graph.find_value("outer.w"));
+  EXPECT_EQ(graph.outputs[1].value, graph.find_value("x"));
+  EXPECT_EQ(graph_to_json(graph_from_json(graph_to_json(graph), "b")), graph_to_json(graph));
+}
+
+TEST(GraphFromJson, NamesWhatIsWrongInRegions) {
+  const auto with = [](const auto& change) {
+    json d = with_regions();
+    json& outer = graph_of(d)["nodes"][1];
+    change(outer, outer["inputs"][1]["arg"]["as_graph"]["graph"]);
+    return d;
+  };
+  const auto inner = [](json& graph) -> json& { return graph["nodes"][0]; };
+  EXPECT_THAT(refusal(with([&](json&, json& g) { inner(g)["inputs"][2]["arg"]["as_bool"] = true; }),
+                      ErrorCode::unsupported),
+              AllOf(HasSubstr("autocast is enabled"), HasSubstr("run_decompositions")));
+  EXPECT_THAT(refusal(with([&](json&, json& g) { g["nodes"][1]["target"] = "torch.ops.evil.twice.default"; }),
+                      ErrorCode::unknown_operator),
+              HasSubstr("evil::twice.default"));
+  EXPECT_THAT(refusal(with([](json& n, json&) { n["inputs"].erase(3); })),
+              HasSubstr("2 inputs, but the node gives 1"));
+  EXPECT_THAT(refusal(with([](json& n, json&) { n["inputs"].erase(1); })), HasSubstr("expected as_graph"));
+  EXPECT_THAT(refusal(with([](json& n, json&) { n["inputs"] = json::array(); })),
+              HasSubstr("expected at least 2"));
+  EXPECT_THAT(refusal(with([](json& n, json&) {
+                n["inputs"][2]["arg"] = {{"as_int", 3}};
+              })),
+              HasSubstr("expected a tensor"));
+  EXPECT_THAT(refusal(with([](json&, json& g) { g["outputs"].push_back(tensor("w")); })),
+              HasSubstr("2 results, but the graph of the node has 3"));
+  EXPECT_THAT(refusal(with([](json&, json& g) { g["inputs"][1] = tensor("x"); })),
+              HasSubstr("another input's"));
+  // Names are the region's own: the values around it are not seen.
+  EXPECT_THAT(refusal(with([&](json&, json& g) {
+                inner(g)["inputs"][4]["arg"]["as_graph"]["graph"]["nodes"][0]["inputs"][0]["arg"] =
+                    tensor("x");
+              })),
+              HasSubstr("'x' is used but not defined"));
+}
+
 // Every kind of argument, through the writer and back.
 TEST(GraphToJson, KeepsEveryKindOfArgument) {
   Graph graph;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/graph/functionalise.h"
@@ -33,6 +35,20 @@ std::string op_of_target(const std::string& target) {
   return dot == std::string::npos ? text : text.substr(0, dot) + "::" + text.substr(dot + 1);
 }
 
+// Where an operator that only runs another graph has that graph among its arguments, and whether the flag
+// before it must be false for nothing else to happen. Operands follow the graph.
+struct Region {
+  std::size_t graph;
+  std::optional<std::size_t> off;
+};
+// What ran under torch.no_grad() or torch.autocast() is such a graph in exports that were not decomposed.
+// Gradients change no value, and autocast does so only where it is enabled.
+std::optional<Region> region_of(std::string_view op) {
+  if (op == "higher_order::wrap_with_set_grad_enabled.default") return Region{1, std::nullopt};
+  if (op == "higher_order::wrap_with_autocast.default") return Region{4, 2};
+  return std::nullopt;
+}
+
 class GraphReader {
  public:
   explicit GraphReader(const JsonCursor& root, const std::string& origin)
@@ -47,13 +63,7 @@ class GraphReader {
   }
 
   Graph run() {
-    for (const char* table : {"tensor_values", "sym_int_values", "sym_bool_values", "sym_float_values"}) {
-      if (const auto members = graph_json_.find(table)) {
-        for (auto& [name, meta] : members->members()) {
-          if (!declared_.emplace(name, meta).second) meta.fail("a value of this name is declared twice");
-        }
-      }
-    }
+    read_tables(graph_json_);
     if (signature_) {
       read_inputs();
     } else {
@@ -70,6 +80,18 @@ class GraphReader {
   }
 
  private:
+  using Declarations = std::unordered_map<std::string, JsonCursor>;
+
+  void read_tables(const JsonCursor& graph) {
+    for (const char* table : {"tensor_values", "sym_int_values", "sym_bool_values", "sym_float_values"}) {
+      if (const auto members = graph.find(table)) {
+        for (auto& [name, meta] : members->members()) {
+          if (!declared_.emplace(name, meta).second) meta.fail("a value of this name is declared twice");
+        }
+      }
+    }
+  }
+
   // A size, a stride or a symbolic scalar: {"as_int": 3} or {"as_expr": {"expr_str": ...}}.
   static std::string read_symbol(const JsonCursor& place, int64_t& plain) {
     const auto [kind, value] = place.alternative();
@@ -132,7 +154,7 @@ class GraphReader {
   ValueId define(const JsonCursor& place, const std::string& name, ValueKind kind, int32_t producer) {
     if (name.empty()) place.fail("a value needs a name");
     Value value;
-    value.name = name;
+    value.name = prefix_ + name;
     value.kind = kind;
     value.producer = producer;
     const auto declared = declared_.find(name);
@@ -148,7 +170,8 @@ class GraphReader {
       }
     }
     const auto id = static_cast<ValueId>(graph_.values.size());
-    if (!names_.emplace(name, id).second) place.fail(fmt::format("value '{}' is defined twice", name));
+    if (!names_.emplace(name, id).second || !all_names_.insert(value.name).second)
+      place.fail(fmt::format("value '{}' is defined twice", value.name));
     graph_.values.push_back(std::move(value));
     return id;
   }
@@ -240,16 +263,111 @@ class GraphReader {
   void read_nodes() {
     const JsonCursor nodes = graph_json_.at("nodes");
     std::vector<std::pair<std::string, std::string>> unknown;
+    list_unknown(nodes, unknown);
+    throw_if_unknown(graph_.id, unknown);
+    graph_.nodes.reserve(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes.at(i));
+  }
+
+  void list_unknown(const JsonCursor& nodes, std::vector<std::pair<std::string, std::string>>& unknown) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const JsonCursor node = nodes.at(i);
       const std::string op = op_of_target(node.at("target").string());
+      if (const auto region = region_of(op)) {
+        list_unknown(graph_of(node, *region).at("nodes"), unknown);
+        continue;
+      }
       if (op == "_operator::getitem" || is_known_operator(op) || !functional_form(op).empty()) continue;
       const auto name = node.find("name");
       unknown.emplace_back(op, name ? name->string() : fmt::format("number {}", i));
     }
-    throw_if_unknown(graph_.id, unknown);
-    graph_.nodes.reserve(nodes.size());
+  }
+
+  static JsonCursor graph_of(const JsonCursor& node, const Region& region) {
+    const JsonCursor inputs = node.at("inputs");
+    if (inputs.size() <= region.graph)
+      inputs.fail(fmt::format("{} arguments, expected at least {}", inputs.size(), region.graph + 1));
+    const JsonCursor argument = inputs.at(region.graph).at("arg");
+    const auto [kind, value] = argument.alternative();
+    if (kind != "as_graph") argument.fail(fmt::format("expected as_graph, found {}", kind));
+    return value.at("graph");
+  }
+
+  // The region's nodes become the graph's own, its inputs other names of its operands and its results of what
+  // the node defines. Its values are named after the node too, for names are the region's own.
+  void read_region(const JsonCursor& cursor, const Region& region) {
+    const JsonCursor inputs = cursor.at("inputs");
+    const JsonCursor graph = graph_of(cursor, region);
+    if (region.off) {
+      const JsonCursor flag = inputs.at(*region.off).at("arg");
+      const Argument enabled = read_argument(flag, names_);
+      if (!std::holds_alternative<bool>(enabled)) flag.fail("expected as_bool");
+      if (std::get<bool>(enabled)) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("{}: autocast is enabled here, so that operators cast what they read. Call "
+                                "exported_program.run_decompositions() before torch.export.save",
+                                cursor.place()));
+      }
+    }
+    ValueNames names;
+    const JsonCursor parameters = graph.at("inputs");
+    if (parameters.size() != inputs.size() - region.graph - 1) {
+      parameters.fail(fmt::format("{} inputs, but the node gives {}", parameters.size(),
+                                  inputs.size() - region.graph - 1));
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const JsonCursor given = inputs.at(region.graph + 1 + i).at("arg");
+      const Argument argument = read_argument(given, names_);
+      const auto* value = std::get_if<ValueArg>(&argument);
+      if (value == nullptr) given.fail("expected a tensor or a symbolic number");
+      if (!names.emplace(name_of_value(parameters.at(i)), value->id).second)
+        parameters.at(i).fail("this name is another input's");
+    }
+    names_.swap(names);
+    Declarations declared;
+    declared_.swap(declared);
+    const auto given = cursor.find("name");
+    const std::string outer = std::exchange(
+        prefix_,
+        fmt::format("{}{}.", prefix_, given ? given->string() : std::to_string(graph_.nodes.size())));
+    read_tables(graph);
+    const JsonCursor nodes = graph.at("nodes");
     for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes.at(i));
+    std::vector<Argument> results;
+    const JsonCursor outputs = graph.at("outputs");
+    for (std::size_t i = 0; i < outputs.size(); ++i) results.push_back(read_argument(outputs.at(i), names_));
+    prefix_ = outer;
+    declared_.swap(declared);
+    names_.swap(names);
+    name_results(cursor.at("outputs"), results);
+  }
+
+  void name_results(const JsonCursor& outputs, const std::vector<Argument>& results) {
+    std::vector<JsonCursor> flat;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto [kind, value] = outputs.at(i).alternative();
+      if (kind != "as_tensors") flat.push_back(outputs.at(i));
+      for (std::size_t k = 0; kind == "as_tensors" && k < value.size(); ++k) flat.push_back(value.at(k));
+    }
+    if (flat.size() != results.size())
+      outputs.fail(fmt::format("{} results, but the graph of the node has {}", flat.size(), results.size()));
+    for (std::size_t i = 0; i < flat.size(); ++i) {
+      if (std::holds_alternative<NoneArg>(results[i])) continue;
+      const auto* value = std::get_if<ValueArg>(&results[i]);
+      if (value == nullptr) flat[i].fail("the graph of the node returns no tensor or symbolic number here");
+      const std::string name = flat[i].find("name") ? flat[i].at("name").string() : name_of_value(flat[i]);
+      if (!names_.emplace(name, value->id).second)
+        flat[i].fail(fmt::format("value '{}' is defined twice", name));
+    }
+  }
+
+  // Of {"as_tensor": {"name": ...}} or {"as_sym_int": {"as_name": ...}}.
+  static std::string name_of_value(const JsonCursor& cursor) {
+    const auto [kind, value] = cursor.alternative();
+    if (kind == "as_tensor") return value.at("name").string();
+    if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool")
+      return value.at("as_name").string();
+    cursor.fail(fmt::format("expected a tensor or a symbolic number, found {}", kind));
   }
 
   void read_parameters() {
@@ -293,6 +411,10 @@ class GraphReader {
   void read_node(const JsonCursor& cursor) {
     Node node;
     node.op = op_of_target(cursor.at("target").string());
+    if (const auto region = region_of(node.op)) {
+      read_region(cursor, *region);
+      return;
+    }
     const auto given = cursor.find("name");
     const std::string place = given ? given->string() : fmt::format("number {}", graph_.nodes.size());
     const JsonCursor inputs = cursor.at("inputs");
@@ -337,11 +459,11 @@ class GraphReader {
 
   // Files without node names (schemas before 8.9): the name of the first output, else a number.
   std::string node_name(const JsonCursor& cursor, const Node& node) const {
-    if (const auto name = cursor.find("name")) return name->string();
+    if (const auto name = cursor.find("name")) return prefix_ + name->string();
     for (const ValueId id : node.outputs) {
       if (id >= 0) return graph_.values[static_cast<std::size_t>(id)].name;
     }
-    return fmt::format("node_{}", graph_.nodes.size());
+    return fmt::format("{}node_{}", prefix_, graph_.nodes.size());
   }
 
   // PyTorch's own files have results of several tensors flattened; others select them by getitem.
@@ -404,7 +526,9 @@ class GraphReader {
   std::optional<JsonCursor> signature_;  // none: the graph is an argument
   Graph graph_;
   ValueNames names_;
-  std::unordered_map<std::string, JsonCursor> declared_;
+  Declarations declared_;
+  std::string prefix_;                         // of the names in a region; empty outside
+  std::unordered_set<std::string> all_names_;  // of values, regions' too
 };
 
 void check_version(const nlohmann::json& document, const std::string& origin) {
