@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/simulator/machine.h"
+#include "backend/simulator/turn.h"
 
 namespace assay::backend {
 namespace {
@@ -68,32 +69,22 @@ void copy_packed_rows(const Execution& e, int64_t bytes) {
   });
 }
 
-// Rows that begin at neighbouring elements of HBM, each of elements far apart, to packed rows: a part of
-// every row before the next part, so that cache lines are read once.
-template <typename T>
+// Rows that begin at neighbouring elements of HBM, each of elements far apart, to packed rows.
 void copy_turned_rows(const Execution& e) {
   constexpr int kRows = 32;
-  constexpr int64_t kElements = 64;
   Machine& m = e.machine;
   const AccessPattern &d = e.op(0), &a = e.op(1);
+  const auto element = static_cast<int64_t>(size_of(d.dtype));
   const int64_t tiles = a.rank == 2 ? a.sizes[0] : 1, count = a.sizes[a.rank - 1u];
   const int64_t tile_stride = a.rank == 2 ? a.strides[0] : 0, stride = a.strides[a.rank - 1u];
   const int64_t to_pitch = pitch_of(m, d);
   std::byte* to = m.row(d, 0) + d.offset;
   const std::byte* from = m.row(a, 0) + a.offset;
-  const auto element = static_cast<int64_t>(sizeof(T));
   m.for_rows((d.partitions + kRows - 1) / kRows, d.elements(), [&](int block, Scratch&) {
-    const int begin = block * kRows, end = std::min(d.partitions, begin + kRows);
+    const int first = block * kRows, rows = std::min(d.partitions - first, kRows);
     for (int64_t t = 0; t < tiles; ++t) {
-      for (int64_t first = 0; first < count; first += kElements) {
-        const int64_t last = std::min(count, first + kElements);
-        for (int p = begin; p < end; ++p) {
-          const std::byte* x = from + (p + t * tile_stride) * element;
-          std::byte* y = to + p * to_pitch + t * count * element;
-          for (int64_t j = first; j < last; ++j)
-            std::memcpy(y + j * element, x + j * stride * element, sizeof(T));
-        }
-      }
+      turn(from + (first + t * tile_stride) * element, stride * element,
+           to + first * to_pitch + t * count * element, to_pitch, count, rows, element);
     }
   });
 }
@@ -115,8 +106,7 @@ void copy(const Execution& e) {
     if (!alone && !e.instruction.accumulate && d.dtype == a.dtype && to.contiguous()) {
       const auto element = static_cast<int64_t>(size_of(d.dtype));
       if (from.contiguous()) return copy_packed_rows(e, to.count() * element);
-      if (is_turned(a) && element == 2) return copy_turned_rows<uint16_t>(e);
-      if (is_turned(a) && element == 4) return copy_turned_rows<uint32_t>(e);
+      if (is_turned(a)) return copy_turned_rows(e);
     }
     m.for_rows(d.partitions, work,
                [&](int p, Scratch& s) { move_row(e, to, from, m.row(d, p), m.row(a, p), p, s); });

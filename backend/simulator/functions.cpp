@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "backend/simulator/alu.h"
+#include "backend/simulator/vector_functions.h"
 
 namespace assay::backend {
 namespace {
@@ -238,6 +239,7 @@ void activation(Activation function, const float* x, float slope, bool restricte
     }
     return;
   }
+  if (activation_of_many(function, x, out, n)) return;
   if (function == Activation::copy) {
     for (int64_t i = 0; i < n; ++i) out[i] = x[i];
     return;

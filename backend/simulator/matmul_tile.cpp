@@ -78,6 +78,10 @@ template <int kWidth>
 void pack_singles_panel(const float* rows, int64_t stride, int depth, int columns, uint32_t* out) {
   for (int k = 0; k < depth; ++k, out += kWidth) {
     const float* row = rows + k * stride;
+    if (columns == kWidth) {
+      std::memcpy(out, row, sizeof(float) * kWidth);
+      continue;
+    }
     std::memset(out, 0, sizeof(uint32_t) * kWidth);
     std::memcpy(out, row, sizeof(float) * static_cast<std::size_t>(columns));
   }

@@ -1,6 +1,8 @@
 // Instructions of the Vector engine that reduce, scan or search along a row. Order is ascending everywhere.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "backend/simulator/alu.h"
 #include "backend/simulator/machine.h"
@@ -18,6 +20,28 @@ T fold(const T* x, int64_t n, T first, F f) {
   return sum;
 }
 
+// Integers in the order of floats: -0 before +0, NaN beyond the infinities.
+int32_t order_of(float x) {
+  const auto bits = std::bit_cast<int32_t>(x);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+// The largest or smallest element by numbers that say their order; false if there is a NaN, of which the
+// first one counts.
+bool extreme_of_numbers(bool largest, const float* x, int64_t n, float& result) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  int32_t low = order_of(x[0]), high = low;
+  for (int64_t j = 1; j < n; ++j) {
+    const int32_t order = order_of(x[j]);
+    low = order < low ? order : low;
+    high = order > high ? order : high;
+  }
+  if (high > order_of(kInfinity) || low < order_of(-kInfinity)) return false;
+  const int32_t found = largest ? high : low;
+  result = std::bit_cast<float>(found ^ ((found >> 31) & 0x7fffffff));
+  return true;
+}
+
 float reduce(AluOp op, const float* x, int64_t n) {
   switch (op) {
     case AluOp::add:
@@ -32,6 +56,7 @@ float reduce(AluOp op, const float* x, int64_t n) {
     case AluOp::max:
     case AluOp::min: {
       float sum = x[0];
+      if (extreme_of_numbers(op == AluOp::max, x, n, sum)) return sum;
       for (int64_t j = 1; j < n; ++j) alu(op, &sum, &x[j], &sum, 1);
       return sum;
     }
@@ -41,6 +66,27 @@ float reduce(AluOp op, const float* x, int64_t n) {
       return sum;
     }
   }
+}
+
+// Sums of rows of one length, several at a time: each waits for its own additions only.
+void sum_rows(const float* x, int64_t rows, int64_t length, float* sums) {
+  constexpr int64_t kAtOnce = 4;
+  int64_t g = 0;
+  for (; g + kAtOnce <= rows; g += kAtOnce) {
+    const float *a = x + g * length, *b = a + length, *c = b + length, *d = c + length;
+    float s0 = a[0], s1 = b[0], s2 = c[0], s3 = d[0];
+    for (int64_t j = 1; j < length; ++j) {
+      s0 += a[j];
+      s1 += b[j];
+      s2 += c[j];
+      s3 += d[j];
+    }
+    sums[g] = s0;
+    sums[g + 1] = s1;
+    sums[g + 2] = s2;
+    sums[g + 3] = s3;
+  }
+  for (; g < rows; ++g) sums[g] = reduce(AluOp::add, x + g * length, length);
 }
 
 void tensor_reduce(const Execution& e) {
@@ -67,10 +113,12 @@ void tensor_reduce(const Execution& e) {
     }
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     float* y = s.floats(1, groups);
-    for (int64_t g = 0; g < groups; ++g) {
-      const float sum = reduce(i.op0, x + g * length, length);
-      y[g] = i.negate ? -sum : sum;
+    if (i.op0 == AluOp::add) {
+      sum_rows(x, groups, length, y);
+    } else {
+      for (int64_t g = 0; g < groups; ++g) y[g] = reduce(i.op0, x + g * length, length);
     }
+    for (int64_t g = 0; g < groups && i.negate; ++g) y[g] = -y[g];
     e.store(dst, 0, p, y);
   });
 }

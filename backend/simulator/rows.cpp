@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/simulator/turn.h"
+
 namespace assay::backend {
 namespace {
 
@@ -373,8 +375,6 @@ void with_words(int64_t element, F f) {
 
 // Runs of at least this many bytes are worth a call of memcpy.
 constexpr int64_t kLongRun = 64;
-// Elements of a run of which each may lie in a cache line of its own.
-constexpr int64_t kTurnedRun = 64;
 
 void Row::load_raw(const std::byte* base, std::byte* out) const {
   if (contiguous() || (inner_stride_ == element_ && inner_ * element_ >= kLongRun)) {
@@ -382,19 +382,10 @@ void Row::load_raw(const std::byte* base, std::byte* out) const {
     return for_each_run(
         [&](int64_t at, int64_t number) { std::memcpy(out + number * element_, base + at, bytes); });
   }
+  // Runs that begin at neighbouring elements are columns of a matrix.
+  if (rank_ == 1 && strides_[0] == element_ && inner_stride_ != element_)
+    return turn(base + offset_, inner_stride_, out, inner_ * element_, inner_, sizes_[0], element_);
   with_words(element_, [&]<typename T>(T) {
-    // Runs that begin at neighbouring elements: a part of every run before the next part, so that cache lines
-    // are read once.
-    if (rank_ == 1 && strides_[0] == element_ && inner_stride_ != element_) {
-      for (int64_t first = 0; first < inner_; first += kTurnedRun) {
-        const int64_t n = std::min(kTurnedRun, inner_ - first);
-        for (int64_t k = 0; k < sizes_[0]; ++k) {
-          read_run<T>(base + offset_ + k * element_ + first * inner_stride_, inner_stride_, n,
-                      reinterpret_cast<T*>(out) + k * inner_ + first, [](T v) { return v; });
-        }
-      }
-      return;
-    }
     for_each_run([&](int64_t at, int64_t number) {
       read_run<T>(base + at, inner_stride_, inner_, reinterpret_cast<T*>(out) + number,
                   [](T v) { return v; });

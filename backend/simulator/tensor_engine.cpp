@@ -1,10 +1,10 @@
 #include "backend/simulator/tensor_engine.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+
+#include "backend/simulator/turn.h"
 
 namespace assay::backend {
 namespace {
@@ -257,85 +257,37 @@ void TensorEngine::transpose(const Execution& e) {
     for (int c = 0; c < columns; ++c) e.store(to, 0, c, out.data() + int64_t{c} * rows);
     return;
   }
-  switch (size_of(src.dtype)) {
-    case 1:
-      return move_transposed<uint8_t>(e);
-    case 2:
-      return move_transposed<uint16_t>(e);
-    case 4:
-      return move_transposed<uint32_t>(e);
-    default:
-      return move_transposed<uint64_t>(e);
-  }
+  move_transposed(e);
 }
 
-namespace {
-
-// Four words of each of four rows to four words each, from `at` on, of four others.
-template <typename T>
-void transpose_4x4(const std::array<const std::byte*, 4>& rows, T* const* out, int at) {
-  using Words = uint32_t __attribute__((vector_size(16)));
-  std::array<Words, 4> x{};
-  for (std::size_t k = 0; k < 4; ++k) std::memcpy(&x[k], rows[k], sizeof(Words));
-  const Words a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5),
-              b = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7),
-              c = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5),
-              d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-  const std::array<Words, 4> y{
-      __builtin_shufflevector(a, c, 0, 1, 4, 5), __builtin_shufflevector(a, c, 2, 3, 6, 7),
-      __builtin_shufflevector(b, d, 0, 1, 4, 5), __builtin_shufflevector(b, d, 2, 3, 6, 7)};
-  for (std::size_t k = 0; k < 4; ++k) std::memcpy(out[k] + at, &y[k], sizeof(Words));
-}
-
-}  // namespace
-
-// Raw bits; columns of the source, by blocks that stay in registers or the first cache.
-template <typename T>
+// Raw bits. Columns of the source are rows of the destination, written where they lie if they are packed.
 void TensorEngine::move_transposed(const Execution& e) {
   const AccessPattern &dst = e.op(0), &src = e.op(1);
   const int rows = src.partitions, columns = dst.partitions;
   const Row from = machine_.make_row(src), to = machine_.make_row(dst);
-  constexpr int kBlock = 16;
-  machine_.for_rows(
-      (columns + kBlock - 1) / kBlock, int64_t{rows} * columns * 4, [&](int block, Scratch& scratch) {
-        const int first = block * kBlock, count = std::min(kBlock, columns - first);
-        auto* row = reinterpret_cast<T*>(scratch.bytes(2, columns * static_cast<int64_t>(sizeof(T))));
-        auto* out =
-            reinterpret_cast<T*>(scratch.bytes(3, int64_t{kBlock} * rows * static_cast<int64_t>(sizeof(T))));
-        // Columns of the source are rows of the destination, written where they lie if they are packed.
-        std::array<T*, kBlock> target{};
-        for (int c = 0; c < count; ++c) {
-          target[static_cast<std::size_t>(c)] =
-              to.contiguous() ? reinterpret_cast<T*>(machine_.row(dst, first + c) + dst.offset)
-                              : out + int64_t{c} * rows;
-        }
-        int p = 0;
-        if constexpr (sizeof(T) == 4) {
-          for (; from.contiguous() && count == kBlock && p + 4 <= rows; p += 4) {
-            for (int c = 0; c < kBlock; c += 4) {
-              std::array<const std::byte*, 4> x{};
-              for (int k = 0; k < 4; ++k) {
-                x[static_cast<std::size_t>(k)] =
-                    machine_.row(src, p + k) + src.offset + (first + c) * static_cast<int64_t>(sizeof(T));
-              }
-              transpose_4x4(x, target.data() + c, p);
-            }
-          }
-        }
-        for (; p < rows; ++p) {
-          const T* x = row;
-          if (from.contiguous()) {
-            x = reinterpret_cast<const T*>(machine_.row(src, p) + src.offset);
-          } else {
-            from.load_raw(machine_.row(src, p), reinterpret_cast<std::byte*>(row));
-          }
-          for (int c = 0; c < count; ++c) target[static_cast<std::size_t>(c)][p] = x[first + c];
-        }
-        for (int c = 0; c < count && !to.contiguous(); ++c) {
-          to.store_raw(machine_.row(dst, first + c),
-                       reinterpret_cast<const std::byte*>(out + int64_t{c} * rows));
-        }
-      });
+  const auto element = static_cast<int64_t>(size_of(src.dtype));
+  const int64_t work = int64_t{rows} * columns * 4;
+  const std::byte* x = machine_.row(src, 0) + src.offset;
+  int64_t pitch = machine_.row(src, 1) - machine_.row(src, 0);
+  if (!from.contiguous()) {
+    pitch = columns * element;
+    std::byte* packed = machine_.scratch[0].bytes(5, rows * pitch);
+    machine_.for_rows(rows, work,
+                      [&](int p, Scratch&) { from.load_raw(machine_.row(src, p), packed + p * pitch); });
+    x = packed;
+  }
+  constexpr int kBlock = 32;
+  machine_.for_rows((columns + kBlock - 1) / kBlock, work, [&](int block, Scratch& scratch) {
+    const int first = block * kBlock, count = std::min(kBlock, columns - first);
+    if (to.contiguous()) {
+      turn(x + first * element, pitch, machine_.row(dst, first) + dst.offset,
+           machine_.row(dst, 1) - machine_.row(dst, 0), rows, count, element);
+      return;
+    }
+    std::byte* out = scratch.bytes(3, int64_t{kBlock} * rows * element);
+    turn(x + first * element, pitch, out, rows * element, rows, count, element);
+    for (int c = 0; c < count; ++c) to.store_raw(machine_.row(dst, first + c), out + c * rows * element);
+  });
 }
 
 }  // namespace assay::backend

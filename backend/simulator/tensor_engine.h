@@ -49,7 +49,6 @@ class TensorEngine {
 
   std::size_t packed(const AccessPattern& source, TileFormat format, int panel);
   void pack(Packed& entry, Scratch& scratch);
-  template <typename T>
   void move_transposed(const Execution& e);
   void compute(const Product& product, int first_partition, int last_partition, Scratch& scratch);
 

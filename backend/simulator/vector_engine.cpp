@@ -67,19 +67,20 @@ struct StridedSource {
   bool packed;
 };
 
-// dst = a op b element by element over dimensions that all three share, without buffers between; fp32
-// destinations. False if the patterns or the operator ask for the general way.
+// dst = a op b element by element over dimensions that all three share, without buffers between where they
+// are fp32. False if the patterns or the operator ask for the general way.
 bool strided(const Execution& e) {
   Machine& m = e.machine;
   const AluOp op = e.instruction.op0;
   const AccessPattern& d = e.op(0);
-  if (op != AluOp::add && op != AluOp::subtract && op != AluOp::multiply) return false;
-  if (d.dtype != DType::f32 || d.offset % 4 != 0) return false;
+  if (op != AluOp::add && op != AluOp::subtract && op != AluOp::multiply && op != AluOp::divide) return false;
+  const bool in_place = d.dtype == DType::f32 && d.offset % 4 == 0;
   std::array<StridedSource, 2> sources;
   for (std::size_t k = 0; k < 2; ++k) {
     const AccessPattern& s = e.op(k + 1);
     if (s.rank != d.rank || s.sizes != d.sizes) return false;
-    const bool direct = s.dtype == DType::f32 && s.offset % 4 == 0 && !Results::overlaps(d, s, true);
+    const bool direct =
+        s.dtype == DType::f32 && s.offset % 4 == 0 && !(in_place && Results::overlaps(d, s, true));
     sources[k] = {&s, m.make_row(s), !direct};
   }
   // Dimensions from the innermost outwards, merged where all three go on in equal steps.
@@ -90,7 +91,8 @@ bool strided(const Execution& e) {
   for (std::size_t k = d.rank; k-- > 0; below *= d.sizes[k]) {
     if (d.sizes[k] == 1) continue;
     const auto stride_of = [&](const StridedSource& s) { return s.packed ? below : s.pattern->strides[k]; };
-    const std::array<int64_t, 3> here{d.strides[k], stride_of(sources[0]), stride_of(sources[1])};
+    const std::array<int64_t, 3> here{in_place ? d.strides[k] : below, stride_of(sources[0]),
+                                      stride_of(sources[1])};
     bool merges = rank > 0;
     for (std::size_t i = 0; i < 3 && merges; ++i) merges = here[i] == strides[rank - 1][i] * sizes[rank - 1];
     if (merges) {
@@ -105,6 +107,7 @@ bool strided(const Execution& e) {
     strides[0] = {1, 1, 1};
   }
   const int64_t count = d.free_elements();
+  const Row to = m.make_row(d);
   const auto run = [&](auto f) {
     m.for_rows(d.partitions, count * d.partitions, [&](int p, Scratch& scratch) {
       std::array<const float*, 2> x{};
@@ -118,7 +121,7 @@ bool strided(const Execution& e) {
           x[k] = reinterpret_cast<const float*>(base + sources[k].pattern->offset);
         }
       }
-      float* z = reinterpret_cast<float*>(m.row(d, p) + d.offset);
+      float* z = in_place ? reinterpret_cast<float*>(m.row(d, p) + d.offset) : scratch.floats(2, count);
       std::array<int64_t, kMaxRank> index{};
       const int64_t n = sizes[0], dz = strides[0][0], dx = strides[0][1], dy = strides[0][2];
       int64_t at_z = 0, at_x = 0, at_y = 0;
@@ -144,16 +147,19 @@ bool strided(const Execution& e) {
           at_y -= strides[k][2] * sizes[k];
           index[k] = 0;
         }
-        if (k >= rank) return;
+        if (k >= rank) break;
       }
+      if (!in_place) e.store(to, 0, p, z);
     });
   };
   if (op == AluOp::add) {
     run([](float x, float y) { return x + y; });
   } else if (op == AluOp::subtract) {
     run([](float x, float y) { return x - y; });
-  } else {
+  } else if (op == AluOp::multiply) {
     run([](float x, float y) { return x * y; });
+  } else {
+    run([](float x, float y) { return x / y; });
   }
   return true;
 }
@@ -290,6 +296,26 @@ void scalar_tensor_tensor(const Execution& e) {
   });
 }
 
+// y = x where the choice is not zero.
+template <typename T>
+void choose_words_of(const float* choice, const std::byte* x, std::byte* y, int64_t n) {
+  const auto* from = reinterpret_cast<const T*>(x);
+  auto* to = reinterpret_cast<T*>(y);
+  for (int64_t j = 0; j < n; ++j) to[j] = choice[j] != 0 ? from[j] : to[j];
+}
+void choose_words(const float* choice, const std::byte* x, std::byte* y, int64_t n, int64_t element) {
+  switch (element) {
+    case 1:
+      return choose_words_of<uint8_t>(choice, x, y, n);
+    case 2:
+      return choose_words_of<uint16_t>(choice, x, y, n);
+    case 4:
+      return choose_words_of<uint32_t>(choice, x, y, n);
+    default:
+      return choose_words_of<uint64_t>(choice, x, y, n);
+  }
+}
+
 // dst = predicate ? on_true : on_false. Equal dtypes move raw bits; integers of different widths move exactly
 // on GpSimd; all else goes through fp32.
 void select(const Execution& e) {
@@ -310,9 +336,7 @@ void select(const Execution& e) {
       std::byte *x = s.bytes(0, n * element), *y = s.bytes(1, n * element);
       on_true.load_raw(m.row(e.op(t), p), x);
       on_false.load_raw(m.row(e.op(f), p), y);
-      for (int64_t j = 0; j < n; ++j) {
-        if (choose[j] != 0) std::copy_n(x + j * element, element, y + j * element);
-      }
+      choose_words(choose, x, y, n, element);
       dst.store_raw(out, y);
     } else if (integers) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, n);
