@@ -195,16 +195,24 @@ void grouped(KernelContext& ctx, const Convolution& c) {
       std::clamp<int64_t>(kWeightBytes / (c.kernel_depth * channel_tiles * taps * element), 1, kPartitions);
   const std::vector<Window> tiles = windows(c, kPsumColumns, channel_tiles * c.kernel_depth);
   const ProgramBuilder::Mark start = ctx.b.mark();
+  const auto load_inputs = [&](int64_t g, int64_t n, const Window& win, int64_t depth) {
+    std::vector<AccessPattern> inputs;
+    for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
+      inputs.push_back(
+          matmul_operand(ctx, load_window(ctx, c, n, g * in_channels + ci,
+                                          std::min(kPartitions, in_channels - ci), 1, win, depth)));
+    }
+    return inputs;
+  };
+  // Where all outputs of a group see one window, it is loaded once.
+  const bool one_window =
+      c.x.shape[0] == 1 && tiles.size() == 1 && c.depths.size() == 1 && c.depths.front().size() == 1;
+  std::vector<AccessPattern> window;
   const auto add = [&](const AccessPattern& sum, const std::vector<AccessPattern>& weights, int64_t g,
                        int64_t n, const Window& win, const std::vector<Convolution::Slice>& slices) {
     bool accumulate = false;
     for (const Convolution::Slice& slice : slices) {
-      std::vector<AccessPattern> inputs;
-      for (int64_t ci = 0; ci < in_channels; ci += kPartitions) {
-        inputs.push_back(
-            matmul_operand(ctx, load_window(ctx, c, n, g * in_channels + ci,
-                                            std::min(kPartitions, in_channels - ci), 1, win, slice.input)));
-      }
+      const std::vector<AccessPattern> inputs = one_window ? window : load_inputs(g, n, win, slice.input);
       for (int64_t tap = 0; tap < taps; ++tap) {
         for (std::size_t i = 0; i < inputs.size(); ++i) {
           const AccessPattern& w = weights[static_cast<std::size_t>(slice.kernel * channel_tiles) + i];
@@ -215,8 +223,11 @@ void grouped(KernelContext& ctx, const Convolution& c) {
     }
   };
   for (int64_t g = 0; g < c.groups; ++g) {
+    ctx.b.release(start);
+    if (one_window) window = load_inputs(g, 0, tiles.front(), c.depths.front().front().input);
+    const ProgramBuilder::Mark group = ctx.b.mark();
     for (int64_t co = 0; co < out_channels; co += out_tile) {
-      ctx.b.release(start);
+      ctx.b.release(group);
       const int64_t count = std::min(out_tile, out_channels - co), output = g * out_channels + co;
       const std::vector<AccessPattern> weights = load_weights(ctx, c, g, co, count);
       const std::optional<AccessPattern> bias = load_bias(ctx, c, output, count, 1);
