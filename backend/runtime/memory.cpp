@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <iterator>
+#include <mutex>
 #include <string>
 
 #include "assay/plugin.hpp"
@@ -12,6 +15,69 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr int kPoison = 0xDB;
+
+// Large blocks that nobody uses are kept: the system would clear them, page by page, when they are taken
+// again.
+class IdleBlocks {
+ public:
+  IdleBlocks() = default;
+  IdleBlocks(const IdleBlocks&) = delete;
+  IdleBlocks& operator=(const IdleBlocks&) = delete;
+  ~IdleBlocks() {
+    for (const Block& block : blocks_) std::free(block.data);
+  }
+
+  static std::size_t rounded(std::size_t bytes) {
+    const std::size_t unit = bytes < kLarge ? kAlignment : kLarge;
+    return (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
+  }
+  // Of rounded(...) bytes; nullptr if the host has none.
+  std::byte* take(std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto it = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                   [&](const Block& block) { return block.bytes == bytes; });
+      if (it != blocks_.rend()) {
+        std::byte* data = it->data;
+        bytes_ -= bytes;
+        blocks_.erase(std::next(it).base());
+        return data;
+      }
+    }
+    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+  }
+  void give(std::byte* data, std::size_t bytes) {
+    if (bytes < kLarge || bytes > kMostBytes) return std::free(data);
+    const std::lock_guard lock(mutex_);
+    blocks_.push_back({data, bytes});
+    bytes_ += bytes;
+    while (bytes_ > kMostBytes) {  // the one that has been idle longest
+      bytes_ -= blocks_.front().bytes;
+      std::free(blocks_.front().data);
+      blocks_.pop_front();
+    }
+  }
+
+ private:
+  struct Block {
+    std::byte* data;
+    std::size_t bytes;
+  };
+  static constexpr std::size_t kLarge = std::size_t{1} << 16;
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kMostBytes = 0;  // blocks that are used after their time must be found
+#else
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+#endif
+  std::mutex mutex_;
+  std::deque<Block> blocks_;  // idle longest first
+  std::size_t bytes_ = 0;
+};
+
+IdleBlocks& idle_blocks() {
+  static IdleBlocks blocks;
+  return blocks;
+}
 
 [[noreturn]] void out_of_memory(const DeviceMemory& memory, std::size_t bytes) {
   throw plugin::Failure(ASSAY_OUT_OF_MEMORY,
@@ -35,8 +101,8 @@ void DeviceMemory::touch(uint64_t bytes) { peak_ = std::max(peak_, in_use_ + byt
 DeviceBlock::DeviceBlock(std::shared_ptr<DeviceMemory> memory, std::size_t bytes)
     : memory_(std::move(memory)), bytes_(bytes) {
   if (!memory_->take(bytes_)) out_of_memory(*memory_, bytes_);
-  const std::size_t rounded = (std::max<std::size_t>(bytes_, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
+  const std::size_t rounded = IdleBlocks::rounded(bytes_);
+  data_ = idle_blocks().take(rounded);
   if (data_ == nullptr) {
     memory_->give(bytes_);
     throw plugin::Failure(ASSAY_OUT_OF_MEMORY,
@@ -48,7 +114,7 @@ DeviceBlock::DeviceBlock(std::shared_ptr<DeviceMemory> memory, std::size_t bytes
 
 DeviceBlock::~DeviceBlock() {
   memory_->give(bytes_);
-  std::free(data_);
+  idle_blocks().give(data_, IdleBlocks::rounded(bytes_));
 }
 
 }  // namespace assay::backend
