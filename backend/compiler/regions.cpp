@@ -103,9 +103,10 @@ std::optional<Form> form_of(const LegalNode& node) {
   for (const TensorMeta& meta : call.outputs()) form.columns.push_back(last(meta.shape));
   switch (form.role) {
     case Role::elementwise:
-      // A cast between equal dtypes is a copy.
-      if (call.inputs().empty() ||
-          (call.op() == "aten::_to_copy.default" && call.input(0).dtype == out.dtype))
+      // A cast between equal dtypes is a copy, and one from bool goes from HBM to HBM: neither knows of
+      // regions.
+      if (call.inputs().empty() || (call.op() == "aten::_to_copy.default" &&
+                                    (call.input(0).dtype == out.dtype || !real(call.input(0)))))
         return std::nullopt;
       break;
     case Role::softmax:

@@ -103,6 +103,21 @@ void broken(Layer& l) {
   l.output(l.layer_norm(l.binary("add.Tensor", h, ValueArg{turned}), 64, "norm"));
 }
 
+// Bools that a region's first node reads, as losses count what they average over.
+void counts(Layer& l) {
+  const ValueId x = l.input("x", {32, 40});
+  const ValueId positive = l.binary("gt.Scalar", x, 0.0);
+  const auto mean = [&](ValueId v) {
+    l.output(l.op("mean.dim", {{"self", ValueArg{v}}, {"dim", IntListArg{{-1}, {}}}}));
+  };
+  mean(l.op("_to_copy.default", {{"self", ValueArg{positive}}, {"dtype", DTypeArg{DType::f32}}}));
+  mean(l.binary("mul.Tensor", positive, ValueArg{x}));
+  mean(
+      l.op("where.self", {{"condition", ValueArg{positive}}, {"self", ValueArg{x}}, {"other", ValueArg{x}}}));
+  for (const char* op : {"exp", "sigmoid", "tanh", "erf", "sqrt", "rsqrt", "reciprocal", "log"})
+    mean(l.unary(std::string(op) + ".default", positive));
+}
+
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all{
       {"mlp, all rows at once", [](Layer& l) { mlp(l, 70, 96, 200); }, 1, 5},
@@ -114,6 +129,7 @@ const std::vector<Sample>& samples() {
       {"rms_norm", [](Layer& l) { rms_norm(l, 64, 80); }, 1, 7},
       {"rms_norm, many rows", [](Layer& l) { rms_norm(l, 400, 300); }, 1, 6},
       {"broken", broken, 2, 4},
+      {"counts", counts, 10, 20},
   };
   return all;
 }
