@@ -24,12 +24,13 @@ namespace fs = std::filesystem;
 }
 
 std::string read_text(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return "";
+  // Opening a pipe that nobody writes to waits for ever.
+  if (!fs::is_regular_file(status)) throw Error(ErrorCode::io, path + ": is no regular file");
   std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    std::error_code error;
-    if (!fs::exists(path, error)) return "";
-    fail(path, "cannot be read");
-  }
+  if (!file) fail(path, "cannot be read");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -53,15 +54,6 @@ uint64_t for_each_line(const std::string& path, Parse parse) {
   return begin;
 }
 
-int open_log(const std::string& path, uint64_t& size) {
-  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) fail(path, "cannot be written");
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) fail(path, "cannot be read");
-  size = static_cast<uint64_t>(status.st_size);
-  return fd;
-}
-
 void append_text(int fd, const std::string& path, const std::string& text, uint64_t& size) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -77,6 +69,33 @@ void append_text(int fd, const std::string& path, const std::string& text, uint6
     done += static_cast<std::size_t>(n);
   }
   size += text.size();
+}
+
+// Whole or not at all, even if this process is killed.
+void replace_file(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  const int fd = ::open(temporary.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+  if (fd < 0) fail(path, "cannot be written");
+  uint64_t size = 0;
+  try {
+    append_text(fd, path, text, size);
+  } catch (...) {
+    ::close(fd);
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  ::fsync(fd);
+  ::close(fd);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "cannot be written");
+}
+
+int open_log(const std::string& path, uint64_t& size) {
+  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) fail(path, "cannot be written");
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail(path, "cannot be read");
+  size = static_cast<uint64_t>(status.st_size);
+  return fd;
 }
 
 }  // namespace
@@ -153,12 +172,8 @@ RunFolder::RunFolder(const std::string& path, bool resume) : path_(path) {
     for (const NodeRecord& node : read_nodes(nodes)) {
       if (recorded.count({node.case_id, node.mode}) != 0) kept += to_json_line(node) + "\n";
     }
+    if (fs::exists(nodes, error) && kept.size() != fs::file_size(nodes)) replace_file(nodes, kept);
     nodes_ = open_log(nodes, nodes_size_);
-    if (kept.size() != nodes_size_) {
-      if (::ftruncate(nodes_, 0) != 0) fail(nodes, "cannot be written");
-      nodes_size_ = 0;
-      append_text(nodes_, nodes, kept, nodes_size_);
-    }
   } catch (...) {
     for (const int fd : {lock_, results_, nodes_}) {
       if (fd >= 0) ::close(fd);
@@ -175,23 +190,7 @@ RunFolder::~RunFolder() {
 
 std::string RunFolder::read_run_json() const { return read_text(path_ + "/run.json"); }
 
-void RunFolder::write_run_json(const std::string& text) {
-  const std::string path = path_ + "/run.json";
-  const std::string temporary = path + ".new";
-  const int fd = ::open(temporary.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
-  if (fd < 0) fail(path, "cannot be written");
-  uint64_t size = 0;
-  try {
-    append_text(fd, path, text, size);
-  } catch (...) {
-    ::close(fd);
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  ::fsync(fd);
-  ::close(fd);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "cannot be written");
-}
+void RunFolder::write_run_json(const std::string& text) { replace_file(path_ + "/run.json", text); }
 
 void RunFolder::append(const Record& record, const std::vector<NodeRecord>& nodes) {
   std::string lines;

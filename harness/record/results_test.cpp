@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -134,6 +135,37 @@ TEST_F(Results, AFullDiskLosesNothingThatWasRecorded) {
   EXPECT_EQ(text(file("results.jsonl")), before);
   folder.append(record("c"), {});
   EXPECT_EQ(read_results(file("results.jsonl")).size(), 2U);
+}
+
+// Details without a record are dropped on resume; where that fails, those with one are still there.
+TEST_F(Results, DetailsOfNodesAreReplacedWhole) {
+  {
+    RunFolder folder(folder_.string(), false);
+    folder.append(record("a"), {node("a"), node("a")});
+  }
+  const std::string kept = text(file("nodes.jsonl"));
+  std::ofstream(file("nodes.jsonl"), std::ios::app) << to_json_line(node("b")) << "\n";
+  const std::string before = text(file("nodes.jsonl"));
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{10, old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_THROW(RunFolder(folder_.string(), true), Error);
+  setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_EQ(text(file("nodes.jsonl")), before);
+  EXPECT_NO_THROW(RunFolder(folder_.string(), true));
+  EXPECT_EQ(text(file("nodes.jsonl")), kept);
+  EXPECT_FALSE(fs::exists(file("nodes.jsonl.new")));
+}
+
+TEST_F(Results, APipeIsNoFileOfResults) {
+  fs::create_directories(folder_);
+  for (const char* name : {"results.jsonl", "nodes.jsonl"}) {
+    ASSERT_EQ(mkfifo(file(name).c_str(), 0600), 0);
+    EXPECT_THROW(RunFolder(folder_.string(), true), Error);  // and does not wait for a writer
+    fs::remove(file(name));
+  }
 }
 
 TEST_F(Results, RunJsonIsReplacedWhole) {
