@@ -65,6 +65,14 @@ const Knob kKnobs[] = {
      "got nan",
      5},
     {"quirk_matmul_truncates=1", "trainium", "ops", "ops/mm/f32/drawn*", {"wrong"}, "want", 3},
+    // No quirk, but found in the same way (docs/compiler.md).
+    {"implicit_integer_downcast=default",
+     "trainium",
+     "ops",
+     "ops/*mm/i32/*edge-extremes",
+     {"wrong"},
+     "the Contract declares integers exact to 24 bits",
+     2},
 };
 
 class Quirks : public ProgramTest {
@@ -91,7 +99,7 @@ TEST_F(Quirks, EveryKnobIsFoundAndNothingWithoutIt) {
       ++failures;
       EXPECT_TRUE(knob.found_as.contains(std::string(name_of(record.status)))) << key << " " << record.detail;
       EXPECT_THAT(record.detail, HasSubstr(knob.detail)) << key;
-      EXPECT_THAT(record.repro, HasSubstr("quirk_")) << key;
+      EXPECT_THAT(record.repro, HasSubstr(knob.option.substr(0, knob.option.find('=')))) << key;
     }
     EXPECT_GE(failures, knob.at_least);
     if (!clean.insert(knob.backend + knob.filter).second) continue;
@@ -110,6 +118,12 @@ TEST_F(Quirks, CompiledGraphsHaveThemToo) {
 
 TEST_F(Quirks, WhatANewerCoreDefinesPassesThere) {
   Knob knob{"quirk_psum_accumulate=1", "trainium:trn3", "ops", "ops/mm/bf16/drawn*", {}, ""};
+  EXPECT_EQ(run(knob, "eager", knob.option).status, 0);
+}
+
+// What fits 24 bits is right.
+TEST_F(Quirks, IntegersThatFitMayGoThroughFloats) {
+  Knob knob{"implicit_integer_downcast=default", "trainium", "ops", "ops/mm/i64/3x5,5x7/strided", {}, ""};
   EXPECT_EQ(run(knob, "eager", knob.option).status, 0);
 }
 

@@ -142,6 +142,7 @@ std::string options_text(Generation target, const CompileOptions& options) {
                                                   : std::string("none"));
   out += options.range_reduction ? " range_reduction" : "";
   out += options.trusts_transpose ? " trusts_transpose" : "";
+  out += options.integer_downcast ? " integer_downcast" : "";
   out += options.fuse ? " fuse" : "";
   out += " lnc=" + std::to_string(options.lnc);
   return out;

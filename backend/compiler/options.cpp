@@ -62,6 +62,11 @@ const std::map<std::string, Setter, std::less<>>& setters() {
            refuse(s, "none or matmult");
          }
        }},
+      {"implicit_integer_downcast",
+       [](DeviceOptions& o, const Setting& s) {
+         if (s.value != "none" && s.value != "default") refuse(s, "none or default");
+         o.compile.integer_downcast = s.value == "default";
+       }},
       {"stochastic_rounding",
        [](DeviceOptions& o, const Setting& s) { o.simulator.stochastic_rounding = flag(s); }},
       {"threads",

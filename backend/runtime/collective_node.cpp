@@ -11,7 +11,6 @@
 
 #include "backend/collectives/cost.h"
 #include "backend/collectives/execute.h"
-#include "backend/collectives/writer.h"
 #include "core/error.h"
 
 namespace assay::backend {
@@ -122,30 +121,6 @@ assay_reason reason_for(const Collective& c) {
   return ASSAY_REASON_ARGUMENT;
 }
 
-// docs/collectives.md, "bytes between ranks": the mesh shares the sending of a chip among its ranks, each of
-// which first reads its neighbours' parts. The scatter phases of recursive and ring algorithms have closed
-// forms for regular groups only and are left out; what harness and schedule agree on needs none.
-std::optional<uint64_t> staged_bytes(const Schedule& schedule, const Group& group) {
-  const Collective& c = schedule.collective;
-  const bool gathers = c.op == CollectiveOp::all_gather || c.op == CollectiveOp::all_reduce;
-  if (schedule.algorithm == Algorithm::ring || schedule.algorithm == Algorithm::recursive) {
-    return c.op == CollectiveOp::all_gather ? std::optional<uint64_t>(0) : std::nullopt;
-  }
-  if (schedule.algorithm != Algorithm::mesh || !gathers) return 0;
-  const ChipGrid grid(group);
-  const SplitRow row = c.op == CollectiveOp::all_gather ? row_of(c.counts) : even_row(c.ranks, c.counts[0]);
-  int64_t elements = 0;
-  for (int chip = 0; chip < grid.chips(); ++chip) {
-    const std::vector<int>& members = grid.members[static_cast<std::size_t>(chip)];
-    for (int other = 0; other < grid.chips(); ++other) {
-      if (other == chip) continue;
-      const int carrier = members[static_cast<std::size_t>(other) % members.size()];
-      for (const int part : members) elements += part == carrier ? 0 : row.count(part);
-    }
-  }
-  return static_cast<uint64_t>(elements) * size_of(c.dtype);
-}
-
 // Nothing leaves the core.
 CollectiveReport message_to_itself(Device& device, std::span<const HbmBinding> inputs,
                                    std::span<const HbmBinding> outputs) {
@@ -205,7 +180,7 @@ CollectiveReport run_collective(std::span<Device* const> ranks, const std::vecto
     given.push_back(count == 0 ? Tensor(c.dtype, {0})
                                : Tensor::from_bytes(c.dtype, {count}, in.data, in.bytes));
   }
-  const std::vector<Tensor> results = execute(plan, given);
+  const std::vector<Tensor> results = execute(plan, given, {first.integers_through_f32()});
   for (std::size_t r = 0; r < results.size(); ++r) {
     // Who takes no part in a result keeps what it has: the others of a reduce, the sender of a message.
     const HbmBinding& out = outputs[r];
@@ -229,7 +204,7 @@ CollectiveReport run_collective(std::span<Device* const> ranks, const std::vecto
   CollectiveReport report;
   report.algorithm = name_of(plan.schedule.algorithm).data();
   const CollectiveLedger ledger = collective_ledger(plan.schedule, group);
-  report.staged = staged_bytes(plan.schedule, group);
+  report.staged = static_cast<uint64_t>(staged_bytes(plan.schedule, group));
   report.sent.assign(ledger.sent.begin(), ledger.sent.end());
   report.received.assign(ledger.received.begin(), ledger.received.end());
   return report;

@@ -49,6 +49,9 @@ const char* contract_json() {
     {"op": "aten::linalg_vector_norm.default", "early_overflow": true},
     {"op": "aten::_cdist_forward.default", "early_overflow": true},
     {"op": "aten::_pdist_forward.default", "early_overflow": true},
+    {"source": "device: no integer datapath for products and collectives (compiler errors EVRF035, 061, 063)",
+     "op": "aten::*mm.default", "option": "implicit_integer_downcast=default", "int_exact_bits": 24},
+    {"op": "ranks::*", "option": "implicit_integer_downcast=default", "int_exact_bits": 24},
     {"source": "device: NEURON_RT_STOCHASTIC_ROUNDING_EN", "option": "stochastic_rounding=1",
      "rounding": "stochastic", "correctly_rounded": false}
   ]

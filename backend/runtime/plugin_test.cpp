@@ -338,6 +338,9 @@ TEST_F(Plugin, TheContractIsValid) {
   EXPECT_FALSE(contract.precision("aten::mm.default", DType::f32, "eager").ftz_in);
   EXPECT_EQ(contract.precision("aten::mm.default", DType::f32, "eager", {{"auto_cast", "matmult"}}).input,
             DType::bf16);
+  const std::map<std::string, std::string> downcast{{"implicit_integer_downcast", "default"}};
+  EXPECT_EQ(contract.precision("aten::mm.default", DType::i32, "eager", downcast).int_exact_bits, 24);
+  EXPECT_EQ(contract.precision("aten::mm.default", DType::i32, "eager").int_exact_bits, std::nullopt);
   EXPECT_STREQ(d.device, "trn2, 1 NeuronCore-v3 (simulated)");
 }
 

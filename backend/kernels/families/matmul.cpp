@@ -1,4 +1,5 @@
 // mm, bmm, addmm, baddbmm.
+#include "backend/kernels/composed.h"
 #include "backend/kernels/gemm.h"
 #include "backend/kernels/region.h"
 
@@ -105,13 +106,35 @@ void baddbmm(KernelContext& ctx) {
   }
 }
 
+// The call with its integers as fp32: what implicit_integer_downcast permits.
+void through_floats(KernelContext& ctx) {
+  Composition c(ctx);
+  std::vector<NamedArgument> arguments = c.arguments();
+  for (NamedArgument& argument : arguments) {
+    if (auto* value = std::get_if<ValueArg>(&argument.value)) value->id = c.cast(value->id, DType::f32);
+  }
+  const std::string op = ctx.call.op().substr(std::string_view("aten::").size());
+  // By way of i64: conversion of floats to i32 saturates, products wrap.
+  const ValueId whole = c.cast(c.node(op, std::move(arguments)), DType::i64);
+  c.builder.output(c.cast(whole, ctx.call.output(0).dtype));
+  c.run();
+}
+
+Kernel product(void (*exact)(KernelContext&)) {
+  return [exact](KernelContext& ctx) {
+    const DType dtype = ctx.call.output(0).dtype;
+    const bool wide = dtype == DType::i32 || dtype == DType::i64;
+    (wide && ctx.options.integer_downcast ? through_floats : exact)(ctx);
+  };
+}
+
 }  // namespace
 
 void register_matmul(KernelTable& table) {
-  table.add("aten::mm.default", mm);
-  table.add("aten::bmm.default", bmm);
-  table.add("aten::addmm.default", addmm);
-  table.add("aten::baddbmm.default", baddbmm);
+  table.add("aten::mm.default", product(mm));
+  table.add("aten::bmm.default", product(bmm));
+  table.add("aten::addmm.default", product(addmm));
+  table.add("aten::baddbmm.default", product(baddbmm));
 }
 
 }  // namespace assay::backend
