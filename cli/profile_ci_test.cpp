@@ -96,6 +96,46 @@ TEST_F(ProfileVerb, PlantedBottlenecksAreNamed) {
   }
 }
 
+ValueId collective(GraphBuilder& b, const std::string& op, std::vector<NamedArgument> arguments) {
+  arguments.push_back({"group_name", std::string("tp")});
+  const ValueId out = b.call("_c10d_functional::" + op + ".default", std::move(arguments), {"net.py:9", ""});
+  return b.call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{out}}});
+}
+
+TEST_F(ProfileVerb, CollectivesOfRanksAreNamed) {
+  // A layer whose result is summed over ranks: little to compute, much to send.
+  const Graph graph = chain("summed", DType::f32, {1024, 1024}, 1, [](GraphBuilder& b, ValueId x) {
+    return collective(b, "all_reduce", {{"input", ValueArg{relu(b, x)}}, {"reduce_op", std::string("sum")}});
+  });
+  const json p = profile("summed", graph, {"--ranks", "32"});
+  ASSERT_FALSE(p.empty());
+  EXPECT_EQ(p["limit"], "communication") << p["limits"];
+  EXPECT_EQ(p["bottleneck"], "communication") << p["causes"];
+  double sum = 0;
+  for (const auto& [name, seconds] : p["limits"].items()) sum += seconds.get<double>();
+  EXPECT_NEAR(sum, p["total_time"].get<double>(), 1e-9);
+  EXPECT_EQ(p["summary"]["cc_op_count"], 1);
+  EXPECT_EQ(p["nodes"][0]["op"], "ranks::all_reduce.default");
+  EXPECT_EQ(p["nodes"][0]["source"], "net.py:9");
+  EXPECT_EQ(p["nodes"][0]["cause"], "communication");
+  EXPECT_THAT(read_file(path("summed.json")), HasSubstr("\"collectives\""));
+
+  const auto refused = [&](std::vector<std::string> flags, const char* message) {
+    std::vector<std::string> line{"profile", path("summed.pt2"), "--trace", path("t.json")};
+    line.insert(line.end(), flags.begin(), flags.end());
+    const ProgramResult r = assay(line);
+    EXPECT_NE(r.status, 0) << r;
+    EXPECT_THAT(r.err, HasSubstr(message));
+  };
+  refused({}, "--ranks N");
+  refused({"--ranks", "4", "--mode", "compile"}, "eager mode");
+  const Graph of_eight = chain("gathered", DType::f32, {4}, 1, [](GraphBuilder& b, ValueId x) {
+    return collective(b, "all_gather_into_tensor", {{"input", ValueArg{x}}, {"group_size", int64_t{8}}});
+  });
+  write("summed.pt2", pt2_of(graph_to_json(of_eight)));
+  refused({"--ranks", "4"}, "group_size is 8; the group has 4 ranks");
+}
+
 TEST_F(ProfileVerb, TheTraceHasTracksFlowsWaitsAndSources) {
   const json p = profile("relus", chain("relus", DType::f32, {512, 1024}, 3, relu), {});
   ASSERT_FALSE(p.empty());

@@ -77,7 +77,9 @@ std::shared_ptr<RunFlags> add_run_flags(CLI::App& command) {
   command.add_option("--contract", o.contract_file, "JSON file that overrides the backend's Contract");
   command.add_option("--waivers", o.waivers_file,
                      "JSON file of known failures, which count as passed (ci/waivers.json)");
-  command.add_option("--ranks", o.ranks, "ranks of distributed cases (default: 4 if the suite is named)")
+  command
+      .add_option("--ranks", o.ranks,
+                  "ranks of distributed cases (default: 4 if the suite is named); profile: of the model")
       ->check(CLI::Range(1, 4096));
   command.add_option("--compile-repeats", o.compile_repeats, "compile again this many times")
       ->check(CLI::Range(0, 1000));

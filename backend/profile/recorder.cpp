@@ -272,12 +272,20 @@ void Recorder::copy(bool to_device, uint64_t bytes, double seconds) {
   ++copies_;
 }
 
-void Recorder::collective(std::string_view name, uint64_t bytes, double seconds) {
+void Recorder::collective(std::string_view name, uint64_t bytes, double wait_s, double seconds) {
   if (collectives_++ == 0) trace_.name_track(kCollectives, "collectives", 90);
+  if (wait_s > 0) {
+    trace_.slice(kCollectives, "wait for other ranks", "collective", now_s_, now_s_ + wait_s, JsonMembers());
+    now_s_ += wait_s;
+    collective_wait_s_ += wait_s;
+  }
   trace_.slice(kCollectives, name, "collective", now_s_, now_s_ + seconds,
                JsonMembers().add("bytes", static_cast<int64_t>(bytes)));
   now_s_ += seconds;
   collective_s_ += seconds;
+  NodeTotals& node = nodes_[std::string(name)];
+  node.seconds += wait_s + seconds;
+  node.collective_s += wait_s + seconds;
   collective_bytes_ += bytes;
 }
 
@@ -353,6 +361,7 @@ std::string Recorder::summary() const {
   field("dma_engine_balance_percent", percent(dma_engines_active, busiest * kDmaEngines));
   field("cc_op_count", static_cast<double>(collectives_));
   field("cc_op_active_time", collective_s_);
+  field("cc_op_wait_time", collective_wait_s_);
   field("cc_op_bytes", static_cast<double>(collective_bytes_));
   field("host_launch_count", static_cast<double>(launches_));
   field("host_launch_time", launch_s_);
@@ -372,6 +381,7 @@ std::string Recorder::summary() const {
     for (std::size_t k = 0; k < kCauses; ++k) {
       if (node.causes[k] > 0) node_causes.add(name_of(static_cast<Cause>(k)), node.causes[k]);
     }
+    if (node.collective_s > 0) node_causes.add("communication", node.collective_s);
     nodes += (nodes.empty() ? "" : ",") + JsonMembers()
                                               .add("node", name)
                                               .add("source", node.source)

@@ -42,8 +42,8 @@ class Recorder {
   void launch(const Program& program, const ProfiledNodes& nodes, uint64_t device_bytes);
   // A copy between host and device.
   void copy(bool to_device, uint64_t bytes, double seconds);
-  // A collective operation that nothing hides.
-  void collective(std::string_view name, uint64_t bytes, double seconds);
+  // A collective operation that nothing hides; the device waits for other ranks before it begins.
+  void collective(std::string_view name, uint64_t bytes, double wait_s, double seconds);
 
   double seconds() const { return now_s_; }
   // The events as a JSON array. The recorder is used up.
@@ -57,6 +57,7 @@ class Recorder {
     double active_s = 0;  // at least one of its instructions or transfers runs
     double flops = 0, bytes = 0;
     std::array<double, kCauses> causes{};
+    double collective_s = 0;  // waiting for other ranks included
   };
 
   void write_names();
@@ -81,7 +82,7 @@ class Recorder {
   uint64_t launches_ = 0, launches_not_shown_ = 0, copies_ = 0, copied_bytes_ = 0, collectives_ = 0;
   uint64_t collective_bytes_ = 0, transposed_bytes_ = 0;
   uint64_t sbuf_read_ = 0, sbuf_written_ = 0, psum_read_ = 0, psum_written_ = 0;
-  double launch_s_ = 0, copy_s_ = 0, collective_s_ = 0, adjusted_macs_ = 0;
+  double launch_s_ = 0, copy_s_ = 0, collective_s_ = 0, collective_wait_s_ = 0, adjusted_macs_ = 0;
 };
 
 }  // namespace assay::backend

@@ -76,8 +76,9 @@ void Device::count_copy(bool to_device, uint64_t bytes) {
 }
 
 void Device::count_collective(std::string_view name, uint64_t bytes, double begin_s, double seconds) {
+  const double wait_s = std::max(0.0, begin_s - counters_.device_seconds);
   counters_.device_seconds = std::max(counters_.device_seconds, begin_s) + seconds;
-  if (recorder_) recorder_->collective(name, bytes, seconds);
+  if (recorder_) recorder_->collective(name, bytes, wait_s, seconds);
 }
 
 void Device::start_profile() { recorder_ = std::make_unique<Recorder>(core_, options_.profile_events); }

@@ -40,6 +40,10 @@ class Device {
   const std::string& description() const { return description_; }
   DeviceCounters& counters() { return counters_; }
   int lnc() const { return options_.compile.lnc; }
+  // Whether collectives reduce integers in fp32.
+  bool integers_through_f32() const {
+    return options_.compile.integer_downcast || options_.simulator.quirks.integers_through_fp32;
+  }
 
   struct Support {
     bool supported = false;

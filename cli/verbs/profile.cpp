@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
+#include "core/distributed/one_program.h"
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "harness/profile/profile.h"
@@ -22,6 +23,20 @@ struct ProfileFlags {
   std::string model, trace, inputs;
 };
 
+// With --ranks: all ranks run the model on the same inputs.
+void spread_over_ranks(const RunOptions& options, const Graph& model, RunRequest& request) {
+  request.ranks =
+      std::make_shared<const RankPrograms>(one_program(std::make_shared<const Graph>(model), options.ranks));
+  std::vector<std::string> names;
+  std::vector<Tensor> inputs;
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    for (const std::string& name : request.input_names) names.push_back(name_at_rank(rank, name));
+    inputs.insert(inputs.end(), request.inputs.begin(), request.inputs.end());
+  }
+  request.input_names = std::move(names);
+  request.inputs = std::move(inputs);
+}
+
 RunRequest request_for(const RunOptions& options, const Case& c) {
   RunRequest request;
   request.case_id = c.id;
@@ -35,6 +50,7 @@ RunRequest request_for(const RunOptions& options, const Case& c) {
     if (input.value >= 0)
       request.input_names.push_back(c.graph->values.at(static_cast<std::size_t>(input.value)).name);
   }
+  if (options.ranks > 0) spread_over_ranks(options, *c.graph, request);
   return request;
 }
 
@@ -47,6 +63,10 @@ int profile(const RunFlags& run_flags, const ProfileFlags& flags) {
   require_input(flags.model, "a .pt2 file");
   const Case c = sweeps::read_model_file(
       flags.model, flags.inputs.empty() ? std::nullopt : std::optional<std::string>(flags.inputs));
+  if (const Node* node = first_collective(*c.graph); node != nullptr && options.ranks == 0) {
+    throw Error(ErrorCode::invalid_argument, flags.model + ": node " + node->name + " calls " + node->op +
+                                                 ": say of how many ranks, --ranks N");
+  }
   HelloRequest hello;
   const BackendSpec spec = parse_backend(options.backend);
   hello.target = spec.target;
@@ -60,17 +80,21 @@ int profile(const RunFlags& run_flags, const ProfileFlags& flags) {
   WorkerClient worker(spec, hello, limits);
   Profile result;
   try {
-    const LoadReply loaded = worker.load(request_for(options, c));
-    result = compose_profile(worker.profile(loaded.session), *c.graph, options.backend);
+    const RunRequest request = request_for(options, c);
+    const LoadReply loaded = worker.load(request);
+    const auto executed = request.ranks ? join(*request.ranks, c.id).graph : *c.graph;
+    result = compose_profile(worker.profile(loaded.session), executed, options.backend);
   } catch (const BackendMissing& missing) {
     throw Error(ErrorCode::invalid_argument, missing.message);
   }
   worker.stop();
   std::filesystem::create_directories(options.out);
   const std::string json = profile_json(result), page = options.out + "/report.html";
+  std::string where = options.backend + ", " + std::string(options.modes.front());
+  if (options.ranks > 0) where += ", rank 0 of " + std::to_string(options.ranks);
   write_file(flags.trace, result.trace);
   write_file(options.out + "/profile.json", json);
-  write_file(page, reports::profile_html(c.id, options.backend + ", " + request_for(options, c).mode, json));
+  write_file(page, reports::profile_html(c.id, where, json));
   if (options.quiet) {
     std::printf("%s\n", result.verdict.sentence.c_str());
     return kOk;

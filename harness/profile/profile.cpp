@@ -147,7 +147,8 @@ void add_up(const json& summary, double fallback_s, Profile& profile) {
   const json fields = summary.value("fields", json::object());
   const json path = summary.value("critical_path", json::object());
   const double launch = number(fields, "host_launch_time") + number(fields, "kernel_floor_time");
-  const double copies = number(fields, "host_copy_time"), cc = number(fields, "cc_op_active_time");
+  const double copies = number(fields, "host_copy_time");
+  const double cc = number(fields, "cc_op_active_time") + number(fields, "cc_op_wait_time");
   auto& limits = profile.limits;
   limits = {
       {"compute", 0}, {"data_movement", 0}, {"communication", cc}, {"host", launch + copies + fallback_s}};

@@ -11,6 +11,8 @@
 namespace assay {
 namespace {
 
+constexpr char kEagerOnly[] = "programs of ranks run in eager mode";
+
 // What the backend counted, by rank of the world; nullopt if it did not count all collectives.
 std::optional<Traffic> traffic_of(const JoinedGraph& joined, const Device& device, int world_size) {
   Traffic traffic;
@@ -41,13 +43,23 @@ std::optional<Traffic> traffic_of(const JoinedGraph& joined, const Device& devic
 
 }  // namespace
 
+std::unique_ptr<DeviceRun> load_ranks(Device& device, const RunRequest& request,
+                                      DeviceRun::Progress progress) {
+  if (request.mode != "eager") throw Error(ErrorCode::unsupported, kEagerOnly);
+  JoinedGraph joined = join(*request.ranks, request.case_id);
+  if (!joined.fits()) throw Error(ErrorCode::invalid_argument, joined.errors.front());
+  validate(joined.graph);
+  device.use_ranks(request.ranks->groups.world_size);
+  return make_run(device, std::move(joined.graph), request, std::move(progress));
+}
+
 RunResult run_ranks(Device& device, const RunRequest& request, DeviceRun::Progress progress) {
   const RankPrograms& programs = *request.ranks;
   RunResult result;
   if (request.mode != "eager") {
     result.failure = Status::unsupported;
     result.reason = "no_compile_mode";
-    result.detail = "programs of ranks run in eager mode";
+    result.detail = kEagerOnly;
     return result;
   }
   progress("prepare", -1);

@@ -94,15 +94,18 @@ class Server {
   }
 
   std::unique_ptr<DeviceRun> start(const RunRequest& request) {
+    const DeviceRun::Progress progress = [this](const char* phase, int node) {
+      write_frame(replies_, encode_progress(phase, node));
+    };
+    if (request.ranks) return load_ranks(*device_, request, progress);
+    device_->use_ranks(1);
     if (!request.mutant.empty() && (find_mutant(request.mutant) == nullptr || request.mode != "eager")) {
       throw Error(ErrorCode::unsupported,
                   "cannot plant the defect " + request.mutant + " in mode " + request.mode);
     }
     Graph graph = request.negative ? graph_from_json_unchecked(request.graph_json, request.case_id)
                                    : graph_from_json(request.graph_json, request.case_id);
-    return make_run(*device_, std::move(graph), request, [this](const char* phase, int node) {
-      write_frame(replies_, encode_progress(phase, node));
-    });
+    return make_run(*device_, std::move(graph), request, progress);
   }
 
   Frame run(Frame frame) {
@@ -112,7 +115,6 @@ class Server {
         write_frame(replies_, encode_progress(phase, node));
       }));
     }
-    device_->use_ranks(1);
     return encode(start(request)->run());
   }
 
@@ -172,6 +174,8 @@ class Server {
     device_->start_profile();
     reply.host = session->second.run->watched_pass();
     reply.events = device_->finish_profile();
+    // The profile is of the first rank.
+    std::erase_if(reply.host, [this](const HostSpan& span) { return device_->rank_for(span.name) != 0; });
     return encode(reply);
   }
 
