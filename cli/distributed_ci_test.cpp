@@ -77,8 +77,33 @@ TEST_F(Distributed, NullNeverPasses) {
 TEST_F(Distributed, Mpi) {
   const std::vector<Record> all = run("mpi", 3, "distributed/n3/*");
   if (all.front().reason == "mpi_missing") GTEST_SKIP() << all.front().detail;
-  EXPECT_GT(std::count_if(all.begin(), all.end(), [](const Record& r) { return r.status == Status::pass; }),
-            100);
+  int64_t passed = 0;
+  for (const Record& record : all) {
+    if (record.status != Status::pass) continue;
+    ++passed;
+    ASSERT_TRUE(record.traffic) << record.id;
+    for (const auto* bytes : {&record.traffic->sent, &record.traffic->received}) {
+      EXPECT_EQ(std::accumulate(bytes->begin(), bytes->end(), int64_t{0}), record.traffic->formula)
+          << record.id;
+    }
+  }
+  EXPECT_GT(passed, 100);
+}
+
+// MPI's own reductions give the same values, and say nothing of their bytes.
+TEST_F(Distributed, MpisOwnReductions) {
+  const ProgramResult r =
+      assay({"run", "distributed", "--backend", "mpi", "--option", "reductions=library", "--ranks", "3",
+             "--filter", "distributed/n3/all_reduce/*/drawn", "--out", "library", "--quiet"});
+  const std::vector<Record> all = records_of("library");
+  ASSERT_FALSE(all.empty()) << r;
+  if (all.front().reason == "mpi_missing") GTEST_SKIP() << all.front().detail;
+  for (const Record& record : all) {
+    EXPECT_EQ(record.status, Status::pass) << record.id << ": " << record.detail;
+    ASSERT_TRUE(record.traffic) << record.id;
+    EXPECT_TRUE(record.traffic->sent.empty()) << record.id;
+    EXPECT_THAT(record.traffic->algorithm, HasSubstr("not counted")) << record.id;
+  }
 }
 
 TEST_F(Distributed, MpiRanksThatFail) {

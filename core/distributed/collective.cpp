@@ -133,7 +133,7 @@ std::string CollectiveCall::text() const {
 
 bool is_collective(std::string_view op) {
   if (is_wait(op)) return false;
-  if (op.starts_with("_c10d_functional::")) return true;
+  if (op.starts_with("_c10d_functional::") || op.starts_with("_c10d_functional_autograd::")) return true;
   return std::any_of(kOperators.begin(), kOperators.end(),
                      [&](const auto& entry) { return entry.first == op; });
 }
@@ -149,7 +149,7 @@ CollectiveCall collective_call(const OpCall& call, const std::string& node, cons
                                   [&](const auto& known) { return known.first == call.op(); });
   if (entry == kOperators.end()) {
     throw Error(ErrorCode::unsupported,
-                call.op() + ": in-place and coalesced collectives are not run; export the functional ones");
+                call.op() + ": no such collective is run, or the call has not the form of its schema");
   }
   CollectiveCall made;
   made.kind = entry->second;

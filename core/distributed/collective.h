@@ -58,7 +58,7 @@ bool is_wait(std::string_view op);
 
 // Throws Error{invalid_argument} naming operator, argument, what it is and what it must be: an unknown group,
 // a rank outside of its group, a root or peer outside, split sizes that do not match the group, another
-// group_size; Error{unsupported} for in-place and coalesced variants, which functional graphs need not have.
+// group_size; Error{unsupported} for what is no plain collective (core/distributed/plain_collectives.h).
 CollectiveCall collective_call(const OpCall& call, const std::string& node, const ProcessGroups& groups,
                                int rank);
 

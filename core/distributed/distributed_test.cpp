@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/distributed/join.h"
+#include "core/distributed/plain_collectives.h"
 #include "core/distributed/traffic.h"
 #include "core/error.h"
 #include "core/graph/builder.h"
@@ -48,6 +49,55 @@ RankPrograms programs(int n, const std::function<void(Program&, int)>& make) {
     out.graphs.push_back(std::make_shared<const Graph>(program.builder.build()));
   }
   return out;
+}
+
+// In place: whoever reads the tensor afterwards reads the result.
+TEST(PlainCollectives, InPlaceCallsAreFunctionalOnes) {
+  const auto in_place = [](Program& p, int) {
+    const ValueId y = p.builder.call(
+        "_c10d_functional::all_reduce_.default",
+        {{"input", ValueArg{p.x}}, {"reduce_op", std::string("sum")}, {"group_name", std::string("world")}});
+    p.builder.call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{y}}});
+    p.builder.output(p.builder.call("aten::neg.default", {{"self", ValueArg{p.x}}}));
+  };
+  const JoinedGraph joined = join(programs(2, in_place), "case");
+  ASSERT_TRUE(joined.fits()) << joined.errors.front();
+  validate(joined.graph);
+  ASSERT_EQ(joined.graph.nodes.size(), 3u);
+  EXPECT_EQ(joined.graph.nodes[0].op, "ranks::all_reduce.default");
+  for (const std::size_t reader : {1, 2}) {
+    const Node& node = joined.graph.nodes[reader];
+    EXPECT_EQ(inputs_of(node).at(0),
+              joined.graph.nodes[0].outputs.at(static_cast<std::size_t>(rank_of(node.name))));
+  }
+}
+
+TEST(PlainCollectives, CoalescedCallsAreOneForEachTensor) {
+  Program p;
+  const ValueId y = p.builder.input("y", DType::f32, {2});
+  const std::vector<ValueId> both = p.builder.node("_c10d_functional::all_reduce_coalesced_.default",
+                                                   {{"inputs", ValueListArg{{p.x, y}}},
+                                                    {"reduce_op", std::string("sum")},
+                                                    {"group_name", std::string("world")}});
+  p.builder.output(p.builder.call("aten::neg.default", {{"self", ValueArg{y}}}));
+  p.builder.output(both[0]);
+  const auto given = std::make_shared<const Graph>(p.builder.build());
+  const PlainProgram plain = plain_collectives(given);
+  validate(*plain.graph);
+  EXPECT_EQ(plain.node_at,
+            (std::vector<int>{0, 2, 3}));  // where faults before a node, or at the end, are now
+  ASSERT_EQ(plain.graph->nodes.size(), 3u);
+  EXPECT_EQ(plain.graph->nodes[1].op, "_c10d_functional::all_reduce.default");
+  EXPECT_EQ(inputs_of(plain.graph->nodes[2]), plain.graph->nodes[1].outputs);
+  EXPECT_EQ(plain_collectives(plain.graph).graph, plain.graph);  // nothing is left to replace
+  // Without its list a call stays what it is, and is refused by name.
+  Program bad;
+  bad.builder.declared_node("_c10d_functional::all_reduce_coalesced.default",
+                            {{"reduce_op", std::string("sum")}, {"group_name", std::string("world")}},
+                            {{DType::f32, {4, 3}}});
+  RankPrograms one;
+  one.graphs = {std::make_shared<const Graph>(bad.builder.build_unchecked())};
+  EXPECT_THAT(join(one, "case").errors, testing::ElementsAre(HasSubstr("all_reduce_coalesced")));
 }
 
 TEST(Join, MakesOneNodeOfOneCollective) {

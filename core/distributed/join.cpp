@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/distributed/plain_collectives.h"
 #include "core/error.h"
 
 namespace assay {
@@ -29,7 +30,10 @@ struct Pending {
 class Joining {
  public:
   Joining(const RankPrograms& programs, const std::string& id)
-      : programs_(programs), ranks_(programs.graphs.size()), states_(ranks_), own_error_(ranks_) {
+      : programs_(plain_collectives(programs)),
+        ranks_(programs.graphs.size()),
+        states_(ranks_),
+        own_error_(ranks_) {
     check();
     result_.graph.id = id;
     for (std::size_t r = 0; r < ranks_; ++r) enter(static_cast<int>(r));
@@ -342,7 +346,7 @@ class Joining {
 
   using Channel = std::tuple<std::string, int, int, int64_t>;  // group, from, to, tag
 
-  const RankPrograms& programs_;
+  const RankPrograms programs_;  // in plain collectives
   std::size_t ranks_;
   std::vector<State> states_;
   std::vector<std::string> own_error_;

@@ -1,5 +1,5 @@
-// assay-mpi-rank HOST PORT TOKEN: one rank of an MPI job (docs/distributed.md). Started by mpirun; asks the
-// launcher at HOST:PORT for tasks until the connection ends.
+// assay-mpi-rank HOST PORT TOKEN direct|library: one rank of an MPI job (docs/distributed.md). Started by
+// mpirun; asks the launcher at HOST:PORT for tasks until the connection ends.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include "harness/ranks/rank_socket.h"
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: assay-mpi-rank HOST PORT TOKEN, under mpirun\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: assay-mpi-rank HOST PORT TOKEN direct|library, under mpirun\n");
     return 2;
   }
   try {
@@ -22,7 +22,9 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     MPI_Get_library_version(version, &length);
-    assay::MpiTransport transport(rank, size);
+    const bool library = std::string(argv[4]) == "library";
+    assay::MpiTransport transport(rank, size,
+                                  library ? assay::MpiReductions::library : assay::MpiReductions::direct);
     const int fd = assay::connect_to_launcher(argv[1], argv[2]);
     assay::write_frame(
         fd, assay::encode_greeting(rank, argv[3], std::string(version, static_cast<std::size_t>(length))));

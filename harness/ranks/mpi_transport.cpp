@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/distributed/traffic.h"
 #include "core/error.h"
 
 namespace assay {
@@ -115,14 +116,14 @@ Tensor rows_like(const CollectiveCall& call, int64_t rows) {
   return Tensor(call.input.dtype, shape);
 }
 
-// Counts and displacements in bytes of blocks of rows.
+// Counts and displacements of blocks, in bytes or in elements.
 struct Blocks {
   std::vector<int> counts, offsets;
   int64_t total = 0;
-  void add(int64_t bytes) {
-    counts.push_back(to_int(bytes));
+  void add(int64_t count) {
+    counts.push_back(to_int(count));
     offsets.push_back(to_int(total));
-    total += bytes;
+    total += count;
   }
 };
 int64_t row_bytes(const CollectiveCall& call) {
@@ -142,7 +143,8 @@ Tensor divided(const Tensor& sum, int n) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(int rank, int world_size) : rank_(rank), world_size_(world_size) {
+MpiTransport::MpiTransport(int rank, int world_size, MpiReductions reductions)
+    : rank_(rank), world_size_(world_size), reductions_(reductions) {
   check(MPI_Comm_dup(MPI_COMM_WORLD, &control_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(control_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
@@ -274,6 +276,7 @@ MPI_Comm MpiTransport::communicator(const CollectiveCall& call) {
 
 Tensor MpiTransport::reduce(const std::vector<CollectiveCall>& calls, int position, const Tensor& input) {
   const CollectiveCall& call = calls[static_cast<std::size_t>(position)];
+  if (reductions_ == MpiReductions::direct) return reduce_directly(call, position, input);
   const MPI_Comm comm = communicator(call);
   const MPI_Datatype type = type_of(call.input.dtype);
   const MPI_Op op = op_of(call.input.dtype, call.reduce_op);
@@ -305,6 +308,64 @@ Tensor MpiTransport::reduce(const std::vector<CollectiveCall>& calls, int positi
         "MPI_Ireduce_scatter");
   complete(request, call);
   return call.reduce_op == "avg" ? divided(out, call.ranks()) : out;
+}
+
+// direct_transfers of core/distributed/traffic.h.
+Tensor MpiTransport::reduce_directly(const CollectiveCall& call, int position, const Tensor& input) {
+  const MPI_Comm comm = communicator(call);
+  const MPI_Datatype type = type_of(call.input.dtype);
+  const MPI_Op op = op_of(call.input.dtype, call.reduce_op);
+  const auto size = static_cast<int64_t>(size_of(call.input.dtype));
+  const int n = call.ranks();
+  // Elements that each position owns.
+  Blocks owned, received;
+  for (int p = 0; p < n; ++p) {
+    int64_t count = 0;
+    if (call.kind == Collective::all_reduce) {
+      count = block_of(input.count(), n, p).size();
+    } else if (call.kind == Collective::reduce) {
+      count = p == call.root ? input.count() : 0;
+    } else {
+      const int64_t rows =
+          call.sizes.empty() ? call.input.shape.at(0) / n : call.sizes[static_cast<std::size_t>(p)];
+      count = rows * row_bytes(call) / size;
+    }
+    owned.add(count);
+  }
+  const int mine = owned.counts[static_cast<std::size_t>(position)];
+  for (int p = 0; p < n; ++p) received.add(mine);
+  Tensor blocks(call.input.dtype, {received.total});
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ialltoallv(input.data(), owned.counts.data(), owned.offsets.data(), type, blocks.mutable_data(),
+                       received.counts.data(), received.offsets.data(), type, comm, &request),
+        "MPI_Ialltoallv");
+  complete(request, call);
+  sent_ += (owned.total - mine) * size;
+  received_ += (received.total - mine) * size;
+
+  Tensor sum(call.input.dtype, {mine});
+  if (mine != 0) std::memcpy(sum.mutable_data(), blocks.data(), sum.bytes());
+  for (std::size_t p = 1; p < static_cast<std::size_t>(n) && mine != 0; ++p) {
+    check(MPI_Reduce_local(blocks.data() + received.offsets[p] * size, sum.mutable_data(), mine, type, op),
+          "MPI_Reduce_local");
+  }
+  if (call.reduce_op == "avg") sum = divided(sum, n);
+  if (call.kind == Collective::reduce) {
+    return position == call.root ? sum.reshaped(call.input.shape) : input;
+  }
+  if (call.kind == Collective::reduce_scatter) {
+    Shape shape = call.input.shape;
+    shape.at(0) = call.sizes.empty() ? shape[0] / n : call.sizes[static_cast<std::size_t>(position)];
+    return sum.reshaped(shape);
+  }
+  Tensor out(call.input.dtype, call.input.shape);
+  check(MPI_Iallgatherv(sum.data(), mine, type, out.mutable_data(), owned.counts.data(), owned.offsets.data(),
+                        type, comm, &request),
+        "MPI_Iallgatherv");
+  complete(request, call);
+  sent_ += mine * size * (n - 1);
+  received_ += (owned.total - mine) * size;
+  return out;
 }
 
 Tensor MpiTransport::collective(const std::vector<CollectiveCall>& calls, int position, const Tensor& input) {

@@ -13,12 +13,19 @@
 
 namespace assay {
 
-// Sums and products of f32, f64, complex numbers and integers, extrema and bits are MPI's. MPI 3 has neither
-// 16-bit floats nor averages: operations of our own that add two numbers in fp32 and round to the dtype, and
-// a division of the sum. Broadcast, gather and the like move bytes.
+// Arithmetic of f32, f64, complex numbers and integers, extrema and bits are MPI's (MPI_Reduce_local). MPI 3
+// has neither 16-bit floats nor averages: operations of our own that add two numbers in fp32 and round to the
+// dtype, and a division of the sum. Broadcast, gather and the like move bytes.
+//
+// How reductions travel. `direct`: blocks go to their owners by MPI_Ialltoallv or MPI_Igatherv, each owner
+// combines them in the order of the ranks, results go back by MPI_Iallgatherv: what is passed to MPI is what
+// travels, and is counted. `library`: MPI_Iallreduce, MPI_Ireduce and MPI_Ireduce_scatter, whose inside MPI
+// does not show: nothing is counted.
+enum class MpiReductions { direct, library };
+
 class MpiTransport : public RankTransport {
  public:
-  MpiTransport(int rank, int world_size);
+  MpiTransport(int rank, int world_size, MpiReductions reductions);
   ~MpiTransport() override;
 
   void start(double timeout_s);  // of a task: forgets what was counted
@@ -43,10 +50,10 @@ class MpiTransport : public RankTransport {
   void complete(MPI_Request request, const CollectiveCall& call);
   MPI_Comm communicator(const CollectiveCall& call);
   Tensor reduce(const std::vector<CollectiveCall>& calls, int position, const Tensor& input);
-  Tensor reduced_rows(const CollectiveCall& call, int position, const Tensor& input, MPI_Datatype type,
-                      MPI_Op op);
+  Tensor reduce_directly(const CollectiveCall& call, int position, const Tensor& input);
 
   int rank_, world_size_;
+  MpiReductions reductions_;
   double timeout_s_ = 10;
   MPI_Comm control_ = MPI_COMM_NULL;                    // announcements and messages
   std::map<std::vector<int>, MPI_Comm> communicators_;  // by members

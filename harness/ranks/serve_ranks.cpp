@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/distributed/plain_collectives.h"
 #include "core/error.h"
 #include "harness/ranks/rank_job.h"
 #include "harness/worker/answer_requests.h"
@@ -77,12 +78,14 @@ class RankServer {
     job_.end();
     timeout_s_ = 10;
     for (const auto& [key, value] : hello_.options) {
-      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), timeout_s_);
       if (key == "hostfile" && kind_ == "mpi") continue;
-      if (key != "collective_timeout" || parsed.ec != std::errc() || !(timeout_s_ > 0)) {
+      if (key == "reductions" && kind_ == "mpi" && (value == "direct" || value == "library")) continue;
+      const char* end = value.data() + value.size();
+      const auto parsed = std::from_chars(value.data(), end, timeout_s_);
+      if (key != "collective_timeout" || parsed.ec != std::errc() || parsed.ptr != end || !(timeout_s_ > 0)) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("no option {}={}; there are: collective_timeout=SECONDS{}", key, value,
-                                kind_ == "mpi" ? ", hostfile=FILE" : ""));
+                                kind_ == "mpi" ? ", hostfile=FILE, reductions=direct|library" : ""));
       }
     }
     BackendInfo info;
@@ -101,6 +104,11 @@ class RankServer {
     info.device = kind_ == "mpi" ? "processes over " + info.version : "PyTorch processes over gloo";
     job_.end();
     return encode(info);
+  }
+
+  bool library_reductions() const {
+    const auto given = hello_.options.find("reductions");
+    return given != hello_.options.end() && given->second == "library";
   }
 
   static std::string find_mpi_rank() {
@@ -136,7 +144,7 @@ class RankServer {
       argv.emplace_back("--oversubscribe");
     }
     if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
-    argv.insert(argv.end(), {mpi_rank_, host, port_text, token});
+    argv.insert(argv.end(), {mpi_rank_, host, port_text, token, library_reductions() ? "library" : "direct"});
     job.argvs.push_back(std::move(argv));
     return job;
   }
@@ -154,7 +162,8 @@ class RankServer {
   std::vector<RankTask> tasks_of(const RunRequest& request) const {
     std::vector<RankTask> tasks;
     std::size_t next = 0;
-    const RankPrograms& programs = *request.ranks;
+    // PyTorch's ranks get what is written, ours what they can run.
+    const RankPrograms programs = kind_ == "mpi" ? plain_collectives(*request.ranks) : *request.ranks;
     for (int r = 0; r < programs.groups.world_size; ++r) {
       RankTask task;
       task.case_id = request.case_id;
@@ -259,18 +268,63 @@ class RankServer {
     return errors;
   }
 
+  // Without bytes by rank where nobody counts them: `algorithm` says what is known.
   std::optional<Traffic> traffic_of(const RunRequest& request,
                                     const std::vector<RankOutcome>& outcomes) const {
+    const JoinedGraph joined = join(*request.ranks, request.case_id);
+    if (!joined.fits()) return std::nullopt;
     Traffic traffic;
     traffic.algorithm = kind_;
+    traffic.formula = formula_bytes(joined);
+    if (kind_ == "gloo") return traffic_of_gloo(joined, outcomes, std::move(traffic));
     for (const RankOutcome& outcome : outcomes) {
-      if (!outcome.answer.sent || !outcome.answer.received) return std::nullopt;
+      if (!outcome.answer.sent || !outcome.answer.received) {
+        traffic.algorithm = "mpi: bytes are not counted, MPI does not show those of its own reductions";
+        traffic.sent.clear();
+        traffic.received.clear();
+        return traffic;
+      }
       traffic.sent.push_back(*outcome.answer.sent);
       traffic.received.push_back(*outcome.answer.received);
     }
-    const JoinedGraph joined = join(*request.ranks, request.case_id);
-    if (!joined.fits()) return std::nullopt;
-    traffic.formula = formula_bytes(joined);
+    return traffic;
+  }
+
+  // gloo counts nothing, but all of it goes over sockets: its payload and a header for every message (gloo/
+  // transport/tcp/pair.h, Op::preamble). Its reduce_scatter is an all_reduce (ProcessGroupGloo.cpp); its
+  // reduce passes parts round a ring, after which they go to the root: between one and two rows a rank.
+  static Traffic traffic_of_gloo(const JoinedGraph& joined, const std::vector<RankOutcome>& outcomes,
+                                 Traffic traffic) {
+    constexpr int64_t kHeader = 48;
+    int64_t written = 0, payload = 0;
+    bool is_known = true;
+    for (const RankOutcome& outcome : outcomes) {
+      is_known = is_known && outcome.answer.sent.has_value();
+      written += outcome.answer.sent.value_or(0);
+    }
+    if (!is_known) {
+      traffic.algorithm = "gloo: bytes are not counted, the system does not say what its sockets carried";
+      return traffic;
+    }
+    for (const Meeting& meeting : joined.meetings) {
+      if (meeting.node < 0 || !meeting.moves()) continue;
+      const int64_t fewest =
+          formula_bytes(OpCall(joined.graph, joined.graph.nodes[static_cast<std::size_t>(meeting.node)]));
+      const Collective kind = meeting.calls.front().kind;
+      is_known = is_known && kind != Collective::reduce;
+      payload += kind == Collective::reduce_scatter ? 2 * fewest : fewest;
+    }
+    if (!is_known) {
+      traffic.algorithm =
+          fmt::format("gloo: {} bytes on its sockets, parts of a reduce and headers among them", written);
+    } else if (written >= payload && (written - payload) % kHeader == 0) {
+      traffic.algorithm = fmt::format("gloo: {} bytes on its sockets, {} of payload and {} headers of {}",
+                                      written, payload, (written - payload) / kHeader, kHeader);
+    } else {
+      traffic.algorithm = "gloo: its sockets carried other bytes than its algorithms take and whole headers";
+      traffic.formula = payload;
+      traffic.sent = traffic.received = {written};
+    }
     return traffic;
   }
 

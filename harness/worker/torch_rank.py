@@ -43,7 +43,7 @@ def main() -> int:
         return 1
     from torch_backend.ranks import Rank
 
-    member = Rank(int(rank), int(world_size), token, float(timeout), lambda frame: write_frame(fd, frame))
+    member = Rank(int(rank), int(world_size), token, float(timeout), fd, lambda frame: write_frame(fd, frame))
     write_frame(fd, greeting(int(rank), token, f"PyTorch {torch.__version__}"))
     while frame := read_frame(fd):
         write_frame(fd, member.answer(frame))

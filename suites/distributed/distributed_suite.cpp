@@ -15,6 +15,7 @@ class DistributedSuite : public Suite {
   void make_cases(uint64_t /*seed*/, const CaseSink& sink) const override {
     make_reductions(ranks_, sink);
     make_movements(ranks_, sink);
+    make_variants(ranks_, sink);
     make_programs(ranks_, sink);
     make_muon(ranks_, sink);
     make_bad_calls(ranks_, sink);

@@ -16,6 +16,7 @@ std::vector<NamedSizes> uneven_sizes(int n);
 
 void make_reductions(int n, const CaseSink& sink);
 void make_movements(int n, const CaseSink& sink);
+void make_variants(int n, const CaseSink& sink);
 void make_programs(int n, const CaseSink& sink);
 void make_muon(int n, const CaseSink& sink);
 void make_bad_calls(int n, const CaseSink& sink);

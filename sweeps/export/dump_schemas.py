@@ -5,7 +5,8 @@ they are dumped, never typed. Four sources, one sorted text:
 
 * every overload that PyTorch tags `core` (the Core ATen set),
 * `extra_operators.txt`, each with the reason why it is listed,
-* everything in the `_c10d_functional` namespace (functional collectives),
+* everything in the namespaces `_c10d_functional` and `_c10d_functional_autograd`
+  (functional collectives),
 * what the catalogue's graphs call (`--graphs`), in case a new model brings an
   operator that none of the others has.
 
@@ -86,7 +87,9 @@ def main() -> None:
     arguments = parser.parse_args()
 
     schemas = core_schemas() | extra_schemas(HERE / "extra_operators.txt")
-    schemas |= namespace_schemas("_c10d_functional") | graph_schemas(arguments.graphs)
+    for namespace in ("_c10d_functional", "_c10d_functional_autograd"):
+        schemas |= namespace_schemas(namespace)
+    schemas |= graph_schemas(arguments.graphs)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text("".join(line + "\n" for line in sorted(schemas)))
     print(f"{len(schemas)} schemas")

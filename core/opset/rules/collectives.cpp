@@ -167,6 +167,10 @@ void register_collectives(ShapeTable& table) {
   table.add(space + "reduce_scatter_tensor_out.default",
             [](const OpCall& call) { return into_out(call, reduce_scatter(call)); });
   table.add(space + "all_to_all_single.default", all_to_all);
+  const std::string autograd = "_c10d_functional_autograd::";
+  table.add(autograd + "all_gather_into_tensor.default", all_gather);
+  table.add(autograd + "reduce_scatter_tensor.default", reduce_scatter);
+  table.add(autograd + "all_to_all_single.default", all_to_all);
   table.add("assay::all_gather_v.default", all_gather_v);
   table.add("assay::barrier.default", [](const OpCall&) { return Metas{}; });
   table.add("assay::gather.default", gather_v);

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import struct
 import tempfile
 from collections.abc import Callable
 from datetime import timedelta
@@ -25,6 +27,7 @@ from .operators import Call
 from .tensors import to_raw, upload
 
 _FUNCTIONAL = "_c10d_functional::"
+_AUTOGRAD = "_c10d_functional_autograd::"
 _REDUCTIONS = {
     "sum": dist.ReduceOp.SUM,
     "avg": dist.ReduceOp.AVG,
@@ -42,9 +45,35 @@ def output_names(text: str) -> list[str | None]:
     return [union["as_tensor"]["name"] if "as_tensor" in union else None for union in outputs]
 
 
+def bytes_on_sockets(but: int) -> int | None:
+    """What this process has written to its TCP connections, `but` excluded: Linux counts (struct tcp_info)."""
+    total = 0
+    for entry in os.listdir("/proc/self/fd"):
+        if int(entry) == but:
+            continue
+        try:
+            if not os.readlink(f"/proc/self/fd/{entry}").startswith("socket:"):
+                continue
+            with socket.socket(fileno=os.dup(int(entry))) as connection:
+                if connection.type != socket.SOCK_STREAM or connection.family == socket.AF_UNIX:
+                    continue
+                info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 512)
+        except OSError:  # closed meanwhile, or no socket of a kind that is known
+            continue
+        if len(info) < 216:
+            return None
+        not_sent = struct.unpack_from("I", info, 144)[0]
+        sent, sent_again = struct.unpack_from("QQ", info, 200)
+        total += sent - sent_again + not_sent
+    return total
+
+
 class Rank:
-    def __init__(self, rank: int, world_size: int, token: str, timeout: float, send: Callable[[Frame], None]):
+    def __init__(
+        self, rank: int, world_size: int, token: str, timeout: float, launcher: int, send: Callable[[Frame], None]
+    ):
         self.rank = rank
+        self.launcher = launcher  # descriptor of the connection to Assay
         self.world_size = world_size
         self.send = send
         torch.set_num_threads(1)  # ranks are more than cores
@@ -61,6 +90,7 @@ class Rank:
 
     def answer(self, frame: Frame) -> Frame:
         error, outputs = "", []
+        self.sent = None
         try:
             outputs = self._run(frame)
         except Exception as problem:  # whatever PyTorch throws is this rank's answer
@@ -70,7 +100,7 @@ class Rank:
             "error": error,
             "refused": False,
             "outputs": [output is not None for output in outputs],
-            "sent": None,
+            "sent": self.sent,
             "received": None,
         }
         return Frame(header, [to_raw(output) for output in outputs if output is not None])
@@ -90,11 +120,15 @@ class Rank:
         program = Program(graph, groups, self.send)
         for value, raw in zip(graph.inputs, frame.tensors, strict=True):
             program.values[value.name] = upload(raw, torch.device("cpu"))
+        before = bytes_on_sockets(self.launcher)
         for index, node in enumerate(graph.nodes):
             if fault is not None and fault["node"] == index:
                 self._suffer(fault)
             program.run(node)
-        return [None if name is None else program.value(name) for name in output_names(text)]
+        outputs = [None if name is None else program.value(name) for name in output_names(text)]
+        after = bytes_on_sockets(self.launcher)
+        self.sent = None if before is None or after is None else after - before
+        return outputs
 
     @staticmethod
     def _suffer(fault: dict[str, Any]) -> None:
@@ -134,6 +168,8 @@ class Program:
     def _given(self, value: Any) -> Any:
         if isinstance(value, Ref):
             return self.value(value.name)
+        if isinstance(value, list):
+            return [self._given(entry) for entry in value]
         return value
 
     def _collective(self, node: Node, given: dict[str, Any]) -> torch.Tensor | None:
@@ -142,8 +178,9 @@ class Program:
         if wanted not in self.groups:
             raise InvalidRequest(f"{node.op}: unknown group '{wanted}'; there are: {', '.join(self.groups)}")
         group = self.groups[wanted]
-        if node.op.startswith(_FUNCTIONAL) and name not in ("isend", "irecv"):
-            function = getattr(torch.ops._c10d_functional, name).default
+        space = node.op.partition("::")[0]
+        if node.op.startswith((_FUNCTIONAL, _AUTOGRAD)) and name not in ("isend", "irecv"):
+            function = getattr(getattr(torch.ops, space), name).default
             group_name = group.group_name if hasattr(group, "group_name") else str(wanted)
             return function(**given, group_name=group_name)
         method = getattr(self, f"_{name}", None)
