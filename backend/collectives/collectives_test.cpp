@@ -203,6 +203,43 @@ TEST(CollectiveTest, LedgerEqualsTheFormulas) {
   }
 }
 
+// Whatever the group and the parts are, a ledger is the fewest bytes and those that are staged.
+TEST(CollectiveTest, LedgerIsTheFewestBytesAndTheStagedOnes) {
+  const std::vector<Group> groups{first_cores(trn2(), 1),
+                                  first_cores(trn2(), 2),
+                                  first_cores(trn2(), 3),
+                                  first_cores(trn2(), 4),
+                                  first_cores(trn2(), 7),
+                                  first_cores(trn2(), 12),
+                                  first_cores(trn2(), 24),
+                                  first_cores(trn2(), 64),
+                                  Group{&trn2(), {0, 1, 5, 4, 9, 17}},
+                                  Group{&trn2(), {40, 41, 3, 2, 20, 21}},
+                                  Group{&trn2(), {0, 4, 8, 12, 16}},
+                                  first_cores(trn2_single_cores(), 24)};
+  for (const Group& group : groups) {
+    for (const CollectiveOp op :
+         {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
+          CollectiveOp::reduce, CollectiveOp::broadcast}) {
+      for (const Algorithm algorithm : algorithms_of(op)) {
+        const int n = group.size();
+        Collective c = equal_parts(op, n, DType::u8, 29, Reduction::sum, n / 2);
+        for (std::size_t r = 0; r < c.counts.size() && c.counts.size() > 1; ++r)
+          c.counts[r] = static_cast<int64_t>(r * 7 % 11);
+        int64_t row = 0;
+        for (const int64_t count : c.counts) row += count;
+        const int64_t fewest = (n - 1) * row *
+                               (op != CollectiveOp::all_reduce             ? 1
+                                : algorithm == Algorithm::mesh_single_step ? n
+                                                                           : 2);
+        const Schedule schedule = make_schedule(c, group, algorithm);
+        EXPECT_EQ(collective_ledger(schedule, group).total(), fewest + staged_bytes(schedule, group))
+            << name_of(op) << " " << name_of(algorithm) << " " << schedule.variant << " on " << n;
+      }
+    }
+  }
+}
+
 TEST(CollectiveTest, EmulatedFormsCostWhatTheyAreEmulatedBy) {
   const Group group = first_cores(trn2(), 16);
   const auto bytes = [&](CollectiveOp op, bool emulate) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/collectives/writer.h"
 #include "core/error.h"
 
 namespace assay::backend {
@@ -72,7 +73,61 @@ void add(std::vector<int64_t>& sum, const std::vector<int64_t>& more) {
   for (std::size_t k = 0; k < more.size(); ++k) sum[k] += more[k];
 }
 
+// The mesh shares the sending of a chip among its ranks, each of which first reads its neighbours'
+// parts.
+int64_t staged_by_mesh(const ChipGrid& grid, const SplitRow& row) {
+  int64_t elements = 0;
+  for (int chip = 0; chip < grid.chips(); ++chip) {
+    const std::vector<int>& members = grid.members[static_cast<std::size_t>(chip)];
+    for (int other = 0; other < grid.chips(); ++other) {
+      if (other == chip) continue;
+      const int carrier = members[static_cast<std::size_t>(other) % members.size()];
+      for (const int part : members) elements += part == carrier ? 0 : row.count(part);
+    }
+  }
+  return elements;
+}
+// The ring's last sum of a part is made by the first rank of the part's pair, in one half of the cycles its
+// neighbour, and goes to the part's own rank or to `root`.
+int64_t staged_by_ring(const ChipGrid& grid, const Topology& topology, const SplitRow& row, int root) {
+  const bool pairs = grid.regular && grid.per_chip() % 2 == 0;
+  const int cycles = topology.torus() == std::vector<int>{4, 4} && grid.chips() == 16 ? 4 : 2;
+  int64_t elements = 0;
+  for (const std::vector<int>& members : grid.members) {
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      for (std::size_t c = 0; c < static_cast<std::size_t>(cycles); ++c) {
+        const int adds = pairs && m % 2 != c % 2 ? members[m ^ 1] : members[m];
+        if (adds != (root < 0 ? members[m] : root))
+          elements += row.slice(members[m], static_cast<int>(c), cycles).count;
+      }
+    }
+  }
+  return elements;
+}
+
 }  // namespace
+
+int64_t staged_bytes(const Schedule& schedule, const Group& group) {
+  const Collective& c = schedule.collective;
+  const bool reduces = c.op == CollectiveOp::all_reduce || c.op == CollectiveOp::reduce_scatter;
+  const bool own_parts = c.op == CollectiveOp::all_gather || c.op == CollectiveOp::reduce_scatter;
+  if (c.op == CollectiveOp::barrier || c.op == CollectiveOp::all_to_all) return 0;
+  const SplitRow row = own_parts ? row_of(c.counts) : even_row(c.ranks, c.counts[0]);
+  const ChipGrid grid(group);
+  int64_t elements = 0;
+  if (schedule.algorithm == Algorithm::mesh) {
+    const bool gathers = c.op == CollectiveOp::all_gather || c.op == CollectiveOp::all_reduce;
+    elements = gathers ? staged_by_mesh(grid, row) : 0;
+  } else if (schedule.algorithm == Algorithm::recursive && reduces) {
+    // Parts of folded chips are added up elsewhere.
+    for (const int rank : folded_ranks(group)) elements += row.count(rank);
+  } else if (schedule.algorithm == Algorithm::ring && (reduces || c.op == CollectiveOp::reduce)) {
+    elements = staged_by_ring(grid, *group.topology, row, reduces ? -1 : c.root);
+  } else if (schedule.algorithm == Algorithm::ring && c.op == CollectiveOp::broadcast) {
+    elements = c.counts[0] - row.count(c.root);  // everybody's part first goes to its rank
+  }
+  return elements * static_cast<int64_t>(size_of(c.dtype));
+}
 
 CollectiveLedger collective_ledger(const Schedule& schedule, const Group& group) {
   const std::size_t ranks = group.cores.size();

@@ -21,6 +21,10 @@ struct CollectiveLedger {
 };
 CollectiveLedger collective_ledger(const Schedule& schedule, const Group& group);
 
+// Of the ledger's total, the bytes that pass through a third rank on their way, in closed form: what an
+// algorithm moves beyond the fewest bytes there can be (docs/collectives.md, "bytes between ranks").
+int64_t staged_bytes(const Schedule& schedule, const Group& group);
+
 struct CollectiveTime {
   double seconds = 0;
   double launch_s = 0;

@@ -64,6 +64,15 @@ struct Hypercube {
 
 }  // namespace
 
+std::vector<int> folded_ranks(const Group& group) {
+  const Hypercube cube(group);
+  std::vector<int> ranks;
+  for (int u = cube.whole; u < cube.size(); ++u) {
+    for (int j = 0; j < cube.per_unit(); ++j) ranks.push_back(cube.rank(u, j));
+  }
+  return ranks;
+}
+
 int recursive_scatter(ScheduleWriter& out, const SplitRow& row, int step) {
   const Hypercube cube(out.group());
   out.set_variant(cube.text());

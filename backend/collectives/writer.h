@@ -96,6 +96,8 @@ int mesh_scatter(ScheduleWriter& out, const SplitRow& row, int step);
 int mesh_gather(ScheduleWriter& out, const SplitRow& row, int step);
 int recursive_scatter(ScheduleWriter& out, const SplitRow& row, int step);
 int recursive_gather(ScheduleWriter& out, const SplitRow& row, int step);
+// Ranks of the chips, or ranks, beyond the largest power of two, which are folded onto the others.
+std::vector<int> folded_ranks(const Group& group);
 int ring_scatter(ScheduleWriter& out, const SplitRow& row, int step);
 int ring_gather(ScheduleWriter& out, const SplitRow& row, int step);
 
