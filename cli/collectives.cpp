@@ -7,6 +7,7 @@
 #include "backend/collectives/measurements.h"
 #include "cli/figures.h"
 #include "cli/files.h"
+#include "cli/muon_traffic.h"
 #include "cli/verb.h"
 #include "harness/worker/locate.h"
 #include "sweeps/csv.h"
@@ -290,12 +291,16 @@ int bench_collectives(const CollectivesFlags& flags) {
   const backend::Group group = backend::first_cores(topology, flags.ranks);
   const std::vector<Switch> at = switches(group);
   const std::vector<Planned> pairs = forms(group);
-  const std::string text =
-      document(report, group, at, pairs).dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  const std::vector<MuonTrafficRow> muon = muon_traffic();
+  OrderedJson all = document(report, group, at, pairs);
+  all["muon"] = muon_traffic_json(muon);
+  const std::string text = all.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   const std::string written = flags.out + "/collectives.json";
   write_file(written, text);
   std::printf("%s", flags.json ? text.c_str()
-                               : (rows_text(report) + plans_text(group, at, pairs) + written + "\n").c_str());
+                               : (rows_text(report) + plans_text(group, at, pairs) + muon_traffic_text(muon) +
+                                  written + "\n")
+                                     .c_str());
   const bool predicted = std::any_of(report.rows.begin(), report.rows.end(),
                                      [](const CollectiveRowResult& r) { return r.predicted.has_value(); });
   return predicted ? kOk : kNothingPassed;

@@ -74,6 +74,34 @@ TEST_F(BenchCollectives, TablesShowChangesOfAlgorithmAndForms) {
   EXPECT_EQ(assay({"bench", "collectives", "--ranks", "65", "--out", path("out2")}).status, 2);
 }
 
+// What two all-to-alls save of each baseline: counted, equal to the closed forms, and which of them give the
+// published 1/24.
+TEST_F(BenchCollectives, MuonsTrafficIsCounted) {
+  const ProgramResult r = assay({"bench", "collectives", "--ranks", "4", "--json", "--out", path("out")});
+  ASSERT_EQ(r.status, 0) << r;
+  std::vector<std::string> published;
+  for (const Json& row : Json::parse(r.out).at("muon").at("rows")) {
+    const double n = row.at("ranks"), m = row.at("matrices"), reduction = row.at("reduction");
+    const std::string baseline = row.at("baseline"), ownership = row.at("ownership");
+    if (ownership == "round_robin" && row.at("exchanged") == "f32" && row.at("broadcast") != "bf16") {
+      const double want = baseline == "all_gather" ? n / 2 : baseline == "gather_broadcast" ? (n + 1) / 2 : n;
+      EXPECT_DOUBLE_EQ(reduction, want) << row;
+    }
+    if (ownership == "padded" && baseline == "all_gather")
+      EXPECT_DOUBLE_EQ(reduction, m / (2 * std::ceil(m / n))) << row;
+    EXPECT_EQ(row.at("gives_published_reduction").get<bool>(), reduction == 24) << row;
+    if (reduction == 24) {
+      EXPECT_NEAR(row.at("share_for_published_throughput"), 0.403, 0.001) << row;
+      published.push_back(baseline + " " + ownership + " " + row.at("ranks").dump() + " " +
+                          row.at("broadcast").get<std::string>());
+    }
+  }
+  EXPECT_THAT(published, testing::UnorderedElementsAre(
+                             "all_gather round_robin 48 ", "gather_broadcast round_robin 47 f32",
+                             "all_gather_broadcast round_robin 24 f32", "all_gather padded 64 ",
+                             "all_gather padded 48 ", "all_gather_broadcast round_robin 32 bf16"));
+}
+
 TEST_F(BenchCollectives, OtherMeasurementsCanBeTried) {
   const std::string header =
       "id,op,ranks,bytes,dtype,instance,lnc,timer,algorithm,certainty,role,measured_us,source,note\n";
