@@ -1,7 +1,9 @@
 // Hostile and broken files through the program: a clear message that names file and place, and the right exit
 // status. The readers' own tests (core/io) hold every detail; here it is what a user sees.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -210,6 +212,18 @@ TEST_F(BadInput, RunFoldersOfOthers) {
   with("\xff");
   with(std::string(200'000, '['));
   with(replace_all(good.substr(0, good.size() - 1), "\"pass\"", "\"excellent\""));
+  // Records of other runs.
+  for (const auto& [from, to] : {std::pair{"\"backend\":\"reference\"", "\"backend\":\"null\""},
+                                 std::pair{"\"seed\":0", "\"seed\":7"}}) {
+    const std::string other = replace_all(good, from, to);
+    ASSERT_NE(other, good);
+    write("o/results.jsonl", other);
+    const ProgramResult resumed =
+        assay({"run", "--backend", "reference", "--filter", "ops/exp/f32/drawn", "--out", "o", "--resume"});
+    EXPECT_EQ(resumed.status, 2) << resumed;
+    EXPECT_THAT(resumed.err, HasSubstr("of another run"));
+    EXPECT_EQ(read("o/results.jsonl"), other);
+  }
   // A torn last line is what a killed run leaves.
   write("o/results.jsonl", good + "{\"schema\":1,");
   EXPECT_EQ(assay({"report", "o", "--html", "page.html"}).status, 0);
@@ -248,6 +262,25 @@ TEST_F(BadInput, FilesThatAreNotFiles) {
   const ProgramResult loop =
       Program(command({"check", "loop", "--backend", "reference", "--out", "q"}), folder_.string()).wait(20);
   EXPECT_TRUE(loop.status == 2 || loop.status == 3) << loop;
+}
+
+// A report is written into a pipe or through a link; neither becomes a file.
+TEST_F(BadInput, ReportsIntoWhatIsNoFile) {
+  ASSERT_EQ(assay({"run", "--backend", "reference", "--filter", "ops/exp/f32/drawn", "--out", "o"}).status,
+            0);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDWR | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  std::filesystem::create_symlink(path("real.json"), folder_ / "link.json");
+  write("real.json", "old");
+  EXPECT_EQ(assay({"report", "o", "--json", "pipe"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
+  EXPECT_EQ(assay({"report", "o", "--json", "link.json"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link.json"));
+  std::string got(read("real.json").size(), '\0');
+  EXPECT_EQ(::read(reader, got.data(), got.size()), static_cast<ssize_t>(got.size()));
+  EXPECT_EQ(got, read("real.json"));
+  ::close(reader);
 }
 
 }  // namespace

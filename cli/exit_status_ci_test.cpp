@@ -72,6 +72,13 @@ TEST_F(ExitStatus, FilesThatAreMissing) {
   expect_refused({"run", "--filter", kRelu, "--contract", "none.json"}, "none.json");
 }
 
+// --expect "$FILE" with FILE unset would be a run without expected values.
+TEST_F(ExitStatus, ArgumentsThatAreEmpty) {
+  for (const char* flag : {"--inputs", "--expect", "--out", "--contract", "--filter", "--cache"})
+    expect_refused({"check", kModel, "--backend", "reference", flag, ""}, flag);
+  expect_refused({"check", ""}, "empty");
+}
+
 TEST_F(ExitStatus, FilesThatAreMalformed) {
   write("bad.pt2", "not a zip");
   write("bad.csv", "no,such,columns\n1,2\n");

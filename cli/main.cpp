@@ -38,6 +38,13 @@ int parse_and_run(int argc, char** argv) {
     std::fprintf(stderr, "assay: there is no verb '%s'; there are: %s\n", argv[1], known.c_str());
     return kUsage;
   }
+  for (int i = 1; i < argc; ++i) {
+    // `--expect "$FILE"` with FILE unset would otherwise be a run without expected values.
+    if (argv[i][0] != '\0') continue;
+    std::fprintf(stderr, "assay: argument %d (after '%s') is empty: is a variable of the shell unset?\n", i,
+                 argv[i - 1]);
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
     return actions.at(app.get_subcommands().at(0))();

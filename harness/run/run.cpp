@@ -119,6 +119,12 @@ class Run {
             fmt::format("--resume: {}/results.jsonl holds the case {} ({}), which this run does not have",
                         folder_->path(), record.id, record.mode));
       }
+      if (record.backend != options_.backend || record.seed != options_.seed) {
+        throw Error(
+            ErrorCode::malformed_file,
+            fmt::format("{}/results.jsonl: the record of {} ({}) is of another run: backend {}, seed {}",
+                        folder_->path(), record.id, record.mode, record.backend, record.seed));
+      }
       if (!done_.emplace(key, record).second) {
         throw Error(ErrorCode::malformed_file, fmt::format("{}/results.jsonl: two records of {} ({})",
                                                            folder_->path(), record.id, record.mode));
