@@ -19,6 +19,9 @@ extern const char assay_asset_time_js_begin[], assay_asset_time_js_end[];
 extern const char assay_asset_page_js_begin[], assay_asset_page_js_end[];
 extern const char assay_asset_compare_js_begin[], assay_asset_compare_js_end[];
 extern const char assay_asset_profile_js_begin[], assay_asset_profile_js_end[];
+extern const char assay_asset_bench_js_begin[], assay_asset_bench_js_end[];
+extern const char assay_asset_recall_js_begin[], assay_asset_recall_js_end[];
+extern const char assay_asset_laplace_js_begin[], assay_asset_laplace_js_end[];
 extern const char assay_asset_chart_js_begin[], assay_asset_chart_js_end[];
 }
 
@@ -109,6 +112,20 @@ std::string profile_html(const std::string& title, const std::string& backend,
   return html_page("Assay profile · " + title,
                    {asset(assay_asset_profile_js_begin, assay_asset_profile_js_end)},
                    head + "\"profile\":" + profile_json + "}", true);
+}
+
+std::string recall_html(const std::string& recall_json) {
+  return html_page("Assay · associative recall",
+                   {asset(assay_asset_bench_js_begin, assay_asset_bench_js_end),
+                    asset(assay_asset_recall_js_begin, assay_asset_recall_js_end)},
+                   recall_json, true);
+}
+
+std::string laplace_html(const std::string& laplace_json) {
+  return html_page("Assay · a GLA model of 3 billion parameters",
+                   {asset(assay_asset_bench_js_begin, assay_asset_bench_js_end),
+                    asset(assay_asset_laplace_js_begin, assay_asset_laplace_js_end)},
+                   laplace_json, true);
 }
 
 std::string comparison_html(const Comparison& comparison) {

@@ -15,6 +15,11 @@ std::string html(const std::vector<RunFolder>& runs);
 std::string profile_html(const std::string& title, const std::string& backend,
                          const std::string& profile_json);
 
+// The pages of `assay bench recall` and `assay bench laplace` (docs/training.md, docs/laplace.md): what
+// recall.json and laplace.json hold.
+std::string recall_html(const std::string& recall_json);
+std::string laplace_html(const std::string& laplace_json);
+
 // A page of the house's style around scripts and their data (reports/html/; library.js and table.js always
 // come first). The data is JSON text and is
 // escaped so that no text in it can end the element that holds it; scripts write it as text, never as HTML.

@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <ctime>
 
+#include "backend/isa/access_pattern.h"
 #include "cli/files.h"
 #include "cli/verb.h"
 #include "core/contract/contract.h"
 #include "core/error.h"
 #include "harness/worker/locate.h"
+#include "reports/html.h"
 
 namespace assay::cli {
 namespace laplace {
@@ -137,7 +139,8 @@ class Costing {
             training_cost(clock_, grid, all(), other, *layout, all().accumulation.front(), Mode::compile,
                           MuonExchange::all_to_all, parts);
         costs.push_back({candidate.id, layout->id, cost.refused, chunk,
-                         parts.attention.seconds + parts.attention_backward.seconds, cost.tokens_per_s, 0});
+                         parts.attention.seconds + parts.attention_backward.seconds, cost.tokens_per_s, 0,
+                         chunk > backend::kPartitions});
         if (chunk == all().chunk_size) assumed = cost.tokens_per_s;
       }
       for (ChunkCost& cost : costs) {
@@ -234,7 +237,7 @@ class Costing {
     range("decode tokens/s, either mode", published.decode_tokens_per_s, any_decoding);
     std::vector<Figure> chunks, states;
     for (const ChunkCost& c : out_.chunks) {
-      if (c.refused.empty() && c.chunk != all().chunk_size) {
+      if (c.refused.empty() && !c.composed && c.chunk != all().chunk_size) {
         chunks.push_back({c.gain, fmt::format("{} {} against {}", c.candidate, c.layout, c.chunk)});
       }
     }
@@ -275,9 +278,10 @@ int bench_laplace(const LaplaceFlags& flags) {
   const laplace::Report report = laplace::cost_all(assumptions, [&](const std::string& what) {
     if (!flags.quiet) std::fprintf(stderr, "%s\n", what.c_str());
   });
-  const std::string document = laplace::report_json(report), written = flags.out + "/laplace.json";
-  write_file(written, document);
-  std::printf("%s", flags.json ? document.c_str() : (laplace::report_text(report) + written + "\n").c_str());
+  const std::string document = laplace::report_json(report), page = flags.out + "/laplace.html";
+  write_file(flags.out + "/laplace.json", document);
+  write_file(page, reports::laplace_html(document));
+  std::printf("%s", flags.json ? document.c_str() : (laplace::report_text(report) + page + "\n").c_str());
   const bool costed = std::any_of(report.training.begin(), report.training.end(),
                                   [](const laplace::TrainingCost& c) { return c.refused.empty(); });
   return costed ? kOk : kNothingPassed;

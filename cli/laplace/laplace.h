@@ -32,6 +32,7 @@ struct ChunkCost {
   int64_t chunk = 0;
   double attention_s = 0;             // a layer's, both passes
   double tokens_per_s = 0, gain = 0;  // of the assumed chunk size against this one
+  bool composed = false;              // of more rows than partitions: no kernel, composed of operators
 };
 // The statically unrolled backward pass of a layer's attention and of all layers, against the limit.
 struct UnrolledCount {

@@ -107,12 +107,13 @@ std::string decode_text(const Report& r) {
 }
 
 std::string chunks_text(const Report& r) {
-  std::string out = fmt::format("\nChunk sizes, compiled\n{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}\n", "id",
-                                "layout", "chunk", "attention, layer ms", "tokens/s", "gain of assumed");
+  std::string out = fmt::format("\nChunk sizes, compiled\n{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}  {}\n", "id",
+                                "layout", "chunk", "attention, layer ms", "tokens/s", "gain of assumed", "");
   for (const ChunkCost& c : r.chunks) {
-    out += fmt::format("{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}\n", c.candidate, c.layout, c.chunk,
+    out += fmt::format("{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}  {}\n", c.candidate, c.layout, c.chunk,
                        milliseconds(c.attention_s), c.refused.empty() ? whole(c.tokens_per_s) : c.refused,
-                       signed_percent(c.gain));
+                       signed_percent(c.gain),
+                       c.composed ? "no kernel for more rows than partitions: composed of operators" : "");
   }
   out += fmt::format(
       "\nThe unrolled backward pass, instructions of a core\n{:<4}{:<13}{:>8}{:>18}{:>14}{:>12}{:>10}\n",
@@ -180,6 +181,13 @@ std::string report_json(const Report& r) {
   Json unrolled = Json::array(), concurrency = Json::array(), growth = Json::array(), ranges = Json::array();
   for (const Candidate& c : r.assumptions.candidates) {
     candidates.push_back({{"id", c.id},
+                          {"hidden", c.config.hidden_size},
+                          {"layers", c.config.num_hidden_layers},
+                          {"heads", c.config.num_heads},
+                          {"head_key", c.config.head_key()},
+                          {"head_value", c.config.head_value()},
+                          {"mlp", c.config.mlp_size()},
+                          {"vocabulary", c.config.vocab_size},
                           {"parameters", c.config.parameters()},
                           {"state_bytes", c.state_bytes()},
                           {"train_flops_per_token", training_flops(c.config)},
@@ -234,6 +242,7 @@ std::string report_json(const Report& r) {
                       {"attention_s", c.attention_s},
                       {"tokens_per_s", c.tokens_per_s},
                       {"gain", c.gain},
+                      {"composed", c.composed},
                       {"not_possible", c.refused}});
   }
   for (const UnrolledCount& u : r.unrolled) {
@@ -295,6 +304,9 @@ std::string report_json(const Report& r) {
                      {"launches", row.cost.launches}});
   }
   Json out{{"assumptions_hash", r.assumptions.hash},
+           {"instance", r.assumptions.instance},
+           {"decode_sequences", r.assumptions.decode_sequences},
+           {"chunk_size", r.assumptions.chunk_size},
            {"candidates", candidates},
            {"training", training},
            {"parts", parts},

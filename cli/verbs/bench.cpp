@@ -10,6 +10,7 @@
 #include "cli/collectives.h"
 #include "cli/files.h"
 #include "cli/laplace/laplace.h"
+#include "cli/recall/recall.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
 #include "core/error.h"
@@ -30,12 +31,13 @@ struct BenchFlags {
   std::string against;
   int blocks = 15;
   int64_t cases = 20'000;
+  RecallFlags recall;
   std::string measurements, assumptions;
   bool json = false;
 };
 
 constexpr const char* kWhat =
-    "ops, models, layers, gla, muon, compile, collectives, calibration, harness, laplace";
+    "ops, models, layers, gla, muon, compile, collectives, calibration, harness, laplace, recall";
 
 // `instead`: cases to judge in place of some (BenchOptions::judged_instead).
 std::vector<Case> cases_of(const std::vector<std::string>& what,
@@ -60,7 +62,7 @@ std::vector<Case> cases_of(const std::vector<std::string>& what,
     } else if (name == "muon") {
       add(suites::bench_muon_cases());
     } else if (name == "calibration" || name == "collectives" || name == "compile" || name == "harness" ||
-               name == "laplace") {
+               name == "laplace" || name == "recall") {
       throw Error(ErrorCode::invalid_argument, "bench " + name + " is no set of cases: name it alone");
     } else {
       throw Error(ErrorCode::invalid_argument,
@@ -123,6 +125,9 @@ int bench(const RunFlags& run_flags, const BenchFlags& flags) {
     return bench_laplace(
         {flags.assumptions, options.run.filter, flags.json, options.run.quiet, options.run.out});
   }
+  if (flags.what == std::vector<std::string>{"recall"}) {
+    return bench_recall(options.run, {flags.recall.steps, flags.json});
+  }
   if (flags.what == std::vector<std::string>{"compile"}) return bench_compile_phases(options.run, flags.json);
   if (flags.what == std::vector<std::string>{"harness"}) return bench_rate(options.run, flags.cases);
   options.against = flags.against;
@@ -160,13 +165,18 @@ void register_bench(VerbTable& table) {
          command.add_option("--cases", flags->cases, "harness: how many cases, a tenth of them large")
              ->check(CLI::Range(10, 1'000'000))
              ->capture_default_str();
+         command
+             .add_option("--steps", flags->recall.steps, "recall: training steps; --filter chooses models")
+             ->check(CLI::Range(1, 1'000'000))
+             ->capture_default_str();
          command.add_option("--measurements", flags->measurements,
                             "calibration, collectives: a CSV of measurements instead of the shipped one");
          command.add_option(
              "--assumptions", flags->assumptions,
              "laplace: a JSON of candidates, layouts and assumptions instead of the shipped one; "
              "--filter chooses candidates");
-         command.add_flag("--json", flags->json, "calibration, collectives, compile, laplace: print JSON");
+         command.add_flag("--json", flags->json,
+                          "calibration, collectives, compile, laplace, recall: print JSON");
          return [run_flags, flags] { return bench(*run_flags, *flags); };
        }});
 }

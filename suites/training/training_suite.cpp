@@ -1,15 +1,14 @@
 #include "suites/training/training_suite.h"
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "models/gla/gla.h"
-#include "models/optimisers/optimisers.h"
 #include "models/training/batches.h"
 #include "models/transformer/transformer.h"
 #include "suites/graph_case.h"
+#include "suites/training/start.h"
 #include "suites/training/text.h"
 
 namespace assay::suites {
@@ -55,32 +54,6 @@ Graph gradient_graph_of(const std::string& model, const TrainingRun& run, DType 
   return gla_gradient_graph(config_of<models::GlaConfig>(run), graph);
 }
 
-// The same hyperparameters for every model and backend. Muon iterates in f32: in bf16 two right
-// implementations of its iterations differ by 1 %, and the band around the curve would hide more.
-models::TrainingOptions hyperparameters() {
-  models::TrainingOptions options;
-  options.muon.lr = 0.02;
-  options.muon.iterate_in.reset();
-  options.adamw.lr = 3e-3;
-  options.adamw.weight_decay = 0;
-  return options;
-}
-
-// Parameters as language models start: matrices of variance 1 / inputs, norms 1; optimisers at 0.
-TensorRecipe initial_recipe(const Value& value) {
-  const std::string& name = value.name;
-  UniformDraw draw{0, 0};
-  const bool state = name.ends_with("_momentum") || name.ends_with("_first") || name.ends_with("_second");
-  if (name.starts_with("p_") && !state) {
-    if (name.find("norm") != std::string::npos) {
-      draw = {1, 0};
-    } else if (value.shape.size() == 2) {
-      draw = {0, std::sqrt(3 / static_cast<double>(value.shape[1]))};
-    }
-  }
-  return {value.dtype, value.shape, draw};
-}
-
 // What is asked of a run.
 struct Asked {
   const char* name;
@@ -91,7 +64,7 @@ struct Asked {
 
 Case training_case(const std::string& model, const TrainingRun& run, DType dtype, const Asked& asked) {
   models::TrainingStep step =
-      training_step(gradient_graph_of(model, run, dtype, asked.steps), hyperparameters());
+      training_step(gradient_graph_of(model, run, dtype, asked.steps), training_options(0.02, 3e-3));
   advance_batch(step);
   std::map<std::string, TensorRecipe> inputs;
   for (const GraphInput& input : step.graph.inputs) {
