@@ -23,12 +23,14 @@ constexpr int64_t kMajor = 8;
 constexpr std::size_t kMaxRank = 64;
 
 // "torch.ops.aten.add.Tensor" -> "aten::add.Tensor", "_operator.add" -> "_operator::add".
-// lift_fresh_copy wraps torch.tensor(...) in exports that were not decomposed; decomposing makes it a clone.
+// lift_fresh_copy wraps torch.tensor(...) in exports that were not decomposed; decomposing makes it a clone,
+// and of Tensor.item() what it calls.
 std::string op_of_target(const std::string& target) {
   std::string text = target;
   constexpr std::string_view kPrefix = "torch.ops.";
   if (text.rfind(kPrefix, 0) == 0) text = text.substr(kPrefix.size());
   if (text == "aten.lift_fresh_copy.default") text = "aten.clone.default";
+  if (text == "aten.item.default") text = "aten._local_scalar_dense.default";
   const auto dot = text.find('.');
   // Higher-order operators have no overloads; here every operator has.
   if (text.rfind("higher_order.", 0) == 0 && text.find('.', dot + 1) == std::string::npos) text += ".default";

@@ -146,6 +146,22 @@ class AddsInPlace(nn.Module):
         return x.square().sum(-1)
 
 
+class RotaryScores(nn.Module):
+    """Angles without a gradient, as language models make them, and a scalar taken from a tensor."""
+
+    def angles(self, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+            rates = 100.0 ** (-torch.arange(4) / 4)
+            phase = positions[:, None] * rates
+            return phase.cos(), phase.sin()
+
+    def forward(self, x: torch.Tensor, positions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        cosine, sine = self.angles(positions)
+        first, second = x.chunk(2, -1)
+        turned = torch.cat([first * cosine - second * sine, first * sine + second * cosine], -1)
+        return turned @ turned.T * scale.item()
+
+
 class ReturnsInput(nn.Module):
     """One output is an input, unchanged."""
 
@@ -201,6 +217,11 @@ DEMOS: dict[str, Demo] = {
     "raw_composites": Demo(
         Composites,
         lambda: {"x": floats(3, 4), "y": floats(3, 4).cos(), "classes": torch.tensor([2, 0, 3])},
+        decomposed=False,
+    ),
+    "raw_regions": Demo(
+        RotaryScores,
+        lambda: {"x": floats(3, 8).cos(), "positions": torch.arange(3), "scale": torch.tensor(0.375)},
         decomposed=False,
     ),
     "raw_buffer_mutation": Demo(RunningTotal, lambda: {"x": floats(4, 3)}, decomposed=False),

@@ -32,7 +32,9 @@ def export_demo(demo: Demo, inputs: dict[str, torch.Tensor]) -> torch.export.Exp
     )
     if demo.decomposed:
         program = program.run_decompositions()
-    for node in program.graph.nodes:
+    # Graphs that are arguments of a node are modules below the program's.
+    graphs = [module.graph for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    for node in (node for graph in graphs for node in graph.nodes):
         # Source links of committed files must not tell where this repository or PyTorch was.
         if trace := node.meta.get("stack_trace"):
             if not demo.decomposed:
