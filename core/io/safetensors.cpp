@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kPrefix = 8;
 constexpr uint64_t kMaxHeader = 100'000'000;  // the limit of the reference implementation
+constexpr std::size_t kMostDimensions = 64;
 
 struct Entry {
   std::string name;
@@ -38,6 +39,8 @@ Entry read_entry(const std::string& name, const JsonCursor& info) {
   }
   entry.dtype = *dtype;
   const JsonCursor shape = info.at("shape");
+  if (shape.size() > kMostDimensions)
+    shape.fail(fmt::format("rank {} is beyond {}, the limit", shape.size(), kMostDimensions));
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const int64_t size = shape.at(i).integer();
     if (size < 0) shape.at(i).fail(fmt::format("negative size {}", size));

@@ -129,6 +129,11 @@ TEST(Safetensors, NamesWhatIsWrong) {
       HasSubstr("appears twice"));
   EXPECT_THAT(safetensors_refusal(file_of(std::string(200'000, '['), "")), HasSubstr("nesting"));
   EXPECT_THAT(one(R"({"w":{"dtype":"U8","shape":[1]}})", "a"), HasSubstr("data_offsets"));
+  std::string many = "1";
+  for (int i = 0; i < 64; ++i) many += ",1";
+  EXPECT_THAT(safetensors_refusal(
+                  file_of(R"({"w":{"dtype":"U8","shape":[)" + many + R"(],"data_offsets":[0,1]}})", "a")),
+              HasSubstr("rank 65"));
 }
 
 TEST(Safetensors, RefusesEveryTruncation) {
