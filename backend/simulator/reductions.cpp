@@ -152,20 +152,26 @@ void bn_stats(const Execution& e) {
   const int64_t n = src.count();
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
-    float out[6];
-    for (int64_t parity = 0; parity < 2; ++parity) {
-      const int64_t count = (n + 1 - parity) / 2;
-      float sum = 0, squares = 0;
-      for (int64_t j = parity; j < n; j += 2) sum += x[j];
-      const float mean = count > 0 ? sum / static_cast<float>(count) : 0.0f;
-      for (int64_t j = parity; j < n; j += 2) {
-        const float d = x[j] - mean, d2 = d * d;
-        squares += d2;
-      }
-      out[3 * parity] = static_cast<float>(count);
-      out[3 * parity + 1] = mean;
-      out[3 * parity + 2] = squares;
+    // Both kinds at a time: each waits for its own additions only.
+    const int64_t count[2] = {(n + 1) / 2, n / 2};
+    float sum[2] = {}, mean[2] = {}, squares[2] = {};
+    for (int64_t j = 0; j < count[1]; ++j) {
+      sum[0] += x[2 * j];
+      sum[1] += x[2 * j + 1];
     }
+    if (count[0] > count[1]) sum[0] += x[n - 1];
+    for (int k = 0; k < 2; ++k) mean[k] = count[k] > 0 ? sum[k] / static_cast<float>(count[k]) : 0.0f;
+    const auto add_square = [&](int k, int64_t j) {
+      const float d = x[j] - mean[k], d2 = d * d;
+      squares[k] += d2;
+    };
+    for (int64_t j = 0; j < count[1]; ++j) {
+      add_square(0, 2 * j);
+      add_square(1, 2 * j + 1);
+    }
+    if (count[0] > count[1]) add_square(0, n - 1);
+    const float out[6] = {static_cast<float>(count[0]), mean[0], squares[0],
+                          static_cast<float>(count[1]), mean[1], squares[1]};
     e.store(dst, 0, p, out);
   });
 }

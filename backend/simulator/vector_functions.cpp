@@ -14,14 +14,26 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();  // all NaN ar
 // Everything here is free of branches, so that loops over it become vector code.
 #define ASSAY_INLINE inline __attribute__((always_inline))
 
-// Horner's scheme; a loop would be unrolled too late to become vector code.
-template <std::size_t kFirst = 0, std::size_t kTerms>
-ASSAY_INLINE double polynomial(const double (&terms)[kTerms], double x) {
-  if constexpr (kFirst + 1 == kTerms) {
+// x, x^2, x^4, x^8, x^16
+using Powers = double[5];
+
+template <std::size_t kFirst, std::size_t kCount, std::size_t kTerms>
+ASSAY_INLINE double terms_from(const double (&terms)[kTerms], const Powers& powers) {
+  if constexpr (kCount == 1) {
     return terms[kFirst];
   } else {
-    return polynomial<kFirst + 1>(terms, x) * x + terms[kFirst];
+    constexpr std::size_t kHalf = std::bit_floor(kCount - 1);
+    return terms_from<kFirst, kHalf>(terms, powers) +
+           powers[std::countr_zero(kHalf)] * terms_from<kFirst + kHalf, kCount - kHalf>(terms, powers);
   }
+}
+
+// Estrin's scheme: halves do not wait for each other.
+template <std::size_t kTerms>
+ASSAY_INLINE double polynomial(const double (&terms)[kTerms], double x) {
+  const double square = x * x, fourth = square * square, eighth = fourth * fourth;
+  const Powers powers{x, square, fourth, eighth, eighth * eighth};
+  return terms_from<0, kTerms>(terms, powers);
 }
 
 // Adding it rounds to an integer, which is left in the low bits.
@@ -182,7 +194,11 @@ ASSAY_INLINE bool evaluate_many(Activation function, const float* x, float* out,
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-// Without FMA: nothing can be fused.
+__attribute__((target("avx512f,avx512dq,avx512vl"))) bool evaluate_many_avx512(Activation function,
+                                                                               const float* x, float* out,
+                                                                               int64_t n) {
+  return evaluate_many(function, x, out, n);
+}
 __attribute__((target("avx2"))) bool evaluate_many_avx2(Activation function, const float* x, float* out,
                                                         int64_t n) {
   return evaluate_many(function, x, out, n);
@@ -191,16 +207,14 @@ __attribute__((target("avx2"))) bool evaluate_many_avx2(Activation function, con
 
 }  // namespace
 
-bool activation_of_many_portable(Activation function, const float* x, float* out, int64_t n) {
-  return evaluate_many(function, x, out, n);
-}
-
-bool activation_of_many(Activation function, const float* x, float* out, int64_t n) {
+bool activation_of_many(Activation function, const float* x, float* out, int64_t n, VectorWidth width) {
 #if defined(__x86_64__) && defined(__GNUC__)
-  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-  if (avx2) return evaluate_many_avx2(function, x, out, n);
+  static const bool avx512 = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx512 && width == VectorWidth::best) return evaluate_many_avx512(function, x, out, n);
+  if (avx2 && width != VectorWidth::portable) return evaluate_many_avx2(function, x, out, n);
 #endif
-  return activation_of_many_portable(function, x, out, n);
+  return evaluate_many(function, x, out, n);
 }
 
 }  // namespace assay::backend

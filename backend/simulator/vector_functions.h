@@ -7,12 +7,13 @@
 
 namespace assay::backend {
 
+// Which instructions are used; the best that the CPU has unless a test asks for less.
+enum class VectorWidth { best, avx2, portable };
+
 // out[i] = function(x[i]), computed in double (relative error below 1e-15) and rounded to fp32 once; `out`
 // may be x. False, and nothing is written, for functions that are not among these. Bits do not depend on the
 // CPU: the same additions, multiplications and divisions, none of them fused, in one order.
-bool activation_of_many(Activation function, const float* x, float* out, int64_t n);
-
-// The same without the instructions that CPUs may lack; for tests.
-bool activation_of_many_portable(Activation function, const float* x, float* out, int64_t n);
+bool activation_of_many(Activation function, const float* x, float* out, int64_t n,
+                        VectorWidth width = VectorWidth::best);
 
 }  // namespace assay::backend

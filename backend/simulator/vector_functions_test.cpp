@@ -72,12 +72,18 @@ TEST(VectorFunctions, EqualTheLibrarysToOneRounding) {
 TEST(VectorFunctions, BitsDoNotDependOnTheCpu) {
   const std::vector<float> x = arguments();
   for (const Known& f : known()) {
-    std::vector<float> fast(x.size()), portable(x.size());
-    ASSERT_TRUE(activation_of_many(f.function, x.data(), fast.data(), static_cast<int64_t>(x.size())));
-    ASSERT_TRUE(
-        activation_of_many_portable(f.function, x.data(), portable.data(), static_cast<int64_t>(x.size())));
-    for (std::size_t i = 0; i < x.size(); ++i)
-      ASSERT_EQ(std::bit_cast<uint32_t>(fast[i]), std::bit_cast<uint32_t>(portable[i])) << x[i];
+    const auto results = [&](VectorWidth width) {
+      std::vector<float> out(x.size());
+      EXPECT_TRUE(
+          activation_of_many(f.function, x.data(), out.data(), static_cast<int64_t>(x.size()), width));
+      return out;
+    };
+    const std::vector<float> portable = results(VectorWidth::portable);
+    for (const VectorWidth width : {VectorWidth::best, VectorWidth::avx2}) {
+      const std::vector<float> fast = results(width);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(std::bit_cast<uint32_t>(fast[i]), std::bit_cast<uint32_t>(portable[i])) << x[i];
+    }
   }
 }
 
