@@ -45,8 +45,8 @@ page.append(el("div", {class: "charts"},
     {name: "tokens", log: true, show: decades(short)}, {name: "time", log: true, show: v => /^1(e|0|$)|^0\.0*1$/.test(String(v)) ? seconds(v) : ""}),
   lines("What it remembers of a sequence (log scales)", [
     {label: "state", points: growth.map(g => [g.tokens, g.state_bytes])}, {label: "keys and values", points: growth.map(g => [g.tokens, g.kv_bytes])}],
-    {name: "tokens", log: true, show: decades(short)}, {name: "bytes", log: true, show: decades(bytes)}),
-  ...data.concurrency.map(t => lines(`Sequences of ${t.candidate} in ${bytes(t.memory_bytes)} (log scales)`, [
+    {name: "tokens", log: true, show: decades(short)}, {name: "bytes", log: true, show: decades(x => short(x < 1e6 ? x / 1e3 : x < 1e9 ? x / 1e6 : x / 1e9) + (x < 1e6 ? " kB" : x < 1e9 ? " MB" : " GB"))}),
+  ...data.concurrency.filter(t => t.candidate === data.growth.candidate).map(t => lines(`Sequences of ${t.candidate} in ${bytes(t.memory_bytes)} (log scales)`, [
     {label: "constant state", points: t.rows.map(r => [r.context, r.state])}, {label: "keys and values, all heads", points: t.rows.map(r => [r.context, r.kv_cache])},
     {label: "8 heads of 128", dashed: true, points: t.rows.map(r => [r.context, r.kv_cache_grouped])}],
     {name: "tokens of context", log: true, show: decades(short)}, {name: "sequences", log: true, min: 1, show: decades(short)}))));
@@ -62,16 +62,16 @@ page.append(
       ...MORE.map(([key, , name]) => numeric(name, r => r[key], seconds)), numeric("tokens/s", r => r.tokens_per_s, rate), numeric("MFU", r => r.mfu, percent),
       numeric("instructions", r => r.instructions), numeric("Programs", r => r.programs, null, "of a step, by the instruction limit"),
       worded("", r => r.recomputes ? "layers computed twice" : "")], training,
-      {filter: {name: "mode", value: r => r.mode}, size: 30})),
+      {filter: {name: "modes", value: r => r.mode}, size: 30})),
   ...section("Parts of a step on one core", "One run of each, of the first layout that a candidate can take; engines and DMA while they are busy.", table([
     worded("candidate", r => r.candidate), worded("layout", r => r.layout), worded("part", r => r.part), numeric("nodes", r => r.nodes), numeric("instructions", r => r.instructions),
     numeric("compiled", r => r.compiled_s, seconds), numeric("TensorE", r => r.tensor_s, seconds), numeric("VectorE", r => r.vector_s, seconds), numeric("DMA", r => r.dma_s, seconds),
-    numeric("eager", r => r.eager_s, seconds), numeric("launches", r => r.launches)], data.parts, {filter: {name: "candidate", value: r => r.candidate}, size: 30})),
+    numeric("eager", r => r.eager_s, seconds), numeric("launches", r => r.launches)], data.parts, {filter: {name: "candidates", value: r => r.candidate}, size: 30})),
   ...section(`Decoding ${data.decode_sequences} sequences`, null, table([
     worded("candidate", r => r.candidate), worded("layout", r => r.layout), worded("mode", r => r.mode), numeric("each", r => r.sequences, null, "sequences of a rank"),
     numeric("step", r => r.step_s, seconds), numeric("compute", r => r.compute_s, seconds), numeric("collectives", r => r.collective_s, seconds), numeric("host", r => r.host_s, seconds),
     numeric("launches", r => r.launches), numeric("tokens/s", r => r.tokens_per_s, rate), numeric("states of HBM", r => r.state_share_of_hbm, percent, "share of its bandwidth that states take")],
-    decoding, {filter: {name: "mode", value: r => r.mode}, size: 30})),
+    decoding, {filter: {name: "modes", value: r => r.mode}, size: 30})),
   ...section("Chunk sizes, compiled", "Step time with other chunks, the rest as it was. Chunks of more rows than a core has partitions (128) have no kernel: they are composed of operators, and the range above leaves them out.", table([
     worded("candidate", r => r.candidate), worded("layout", r => r.layout), numeric("chunk", r => r.chunk), numeric("attention", r => r.attention_s, seconds, "of a layer, both passes"),
     numeric("tokens/s", r => r.tokens_per_s, rate), numeric(`gain of ${data.chunk_size}`, r => r.gain, signed), worded("", r => r.not_possible || (r.composed ? "composed of operators" : ""))],
@@ -82,6 +82,10 @@ page.append(
   ...section("Growth", `One layer's attention of ${data.growth.candidate} on one core, one sequence; longer ones are trained in segments.`, table([
     numeric("tokens", r => r.tokens), numeric("segments", r => r.segments), numeric("training", r => r.training_s, seconds), numeric("instructions", r => r.training_instructions),
     numeric("a decoded token", r => r.decode_s, seconds), numeric("state", r => r.state_bytes, bytes), numeric("keys and values", r => r.kv_bytes, bytes)], growth, {search: false})));
+page.append(...section("Sequences that fit", "Weights subtracted.", table([
+  worded("candidate", r => r.t.candidate), numeric("memory", r => r.t.memory_bytes, bytes), numeric("weights", r => r.t.weight_bytes, bytes), numeric("context", r => r.context),
+  numeric("constant state", r => r.state), numeric("keys and values, all heads", r => r.kv_cache), numeric("8 heads of 128", r => r.kv_cache_grouped)],
+  data.concurrency.flatMap(t => t.rows.map(r => ({...r, t}))), {filter: {name: "candidates", value: r => r.t.candidate}, size: 20})));
 const refused = [...data.training, ...data.decode].filter(r => r.not_possible);
 if (refused.length) page.append(...section("Layouts that are not possible", null, table([worded("candidate", r => r.candidate), worded("layout", r => r.layout),
   {name: "why", value: r => r.not_possible}], refused, {search: false})));
