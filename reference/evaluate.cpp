@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/distinct.h"
 #include "reference/number/bounded.h"
 #include "reference/number/stochastic.h"
 #include "reference/table.h"
@@ -246,6 +247,13 @@ const ErrorModel& error_model(const OpCall& call) {
 std::vector<Wide> evaluate(const OpCall& call, const std::vector<const Wide*>& inputs) {
   const Entry& entry = find_entry(call);
   check_complex(call, entry.traits);
+  if (const auto distinct = distinct_call(call, inputs)) {
+    std::vector<Wide> outputs = evaluate(distinct->call, {&distinct->values});
+    outputs[0].meta = distinct->output;
+    outputs[0].real = distinct->spread(outputs[0].real);
+    outputs[0].undefined = distinct->spread(outputs[0].undefined);
+    return outputs;
+  }
   auto outputs = entry.kernel(call, inputs);
   for (Wide& output : outputs) keep_range(output);
   return outputs;
@@ -254,6 +262,16 @@ std::vector<Wide> evaluate(const OpCall& call, const std::vector<const Wide*>& i
 std::vector<BoundedWide> evaluate_bounded(const OpCall& call, const std::vector<const Wide*>& inputs,
                                           const Precision& precision) {
   const Entry& entry = find_entry(call);
+  if (const auto distinct = distinct_call(call, inputs)) {
+    std::vector<BoundedWide> outputs = evaluate_bounded(distinct->call, {&distinct->values}, precision);
+    BoundedWide& out = outputs[0];
+    out.value.meta = distinct->output;
+    out.value.real = distinct->spread(out.value.real);
+    out.bound = distinct->spread(out.bound);
+    out.sigma = distinct->spread(out.sigma);
+    out.special = distinct->spread(out.special);
+    return outputs;
+  }
   std::vector<BoundedWide> result;
   if (entry.traits.exact) {
     for (Wide& output : evaluate(call, inputs)) result.push_back(exact_result(std::move(output), precision));

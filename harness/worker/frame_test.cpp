@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/error.h"
+#include "harness/worker/judge_messages.h"
 #include "harness/worker/messages.h"
 
 namespace assay {
@@ -227,6 +230,52 @@ TEST(Messages, ARunResultReadsBack) {
   EXPECT_EQ(back.phases.steady_s, result.phases.steady_s);
   EXPECT_EQ(back.device->instructions, 2);
   EXPECT_EQ(back.residency->host_scalar, 3);
+}
+
+TEST(Messages, AVerdictReadsBack) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  Verdict verdict;
+  verdict.status = Status::wrong;
+  verdict.reason = "element_bound";
+  verdict.detail = "output mul: got inf";
+  verdict.margin = infinity;
+  verdict.gates["bound"] = {GateStatus::fail, infinity, 1.0};
+  verdict.gates["rms"] = {GateStatus::undetermined, 0.1, std::nullopt};
+  verdict.worst = Worst{"mul", {0, 7}, infinity, std::nan(""), 0.25, std::nullopt};
+  verdict.first_bad_node = BadNode{"mul", "aten::mul.Tensor", "model.py:3", 2.5};
+  verdict.witness = "reference";
+  verdict.nodes.resize(1);
+  verdict.nodes[0].name = "mul";
+  const Verdict read = decode_verdict(parse(bytes_of(encode(verdict))), "test");
+  EXPECT_EQ(read.status, Status::wrong);
+  EXPECT_EQ(read.reason, verdict.reason);
+  EXPECT_EQ(read.detail, verdict.detail);
+  EXPECT_EQ(read.margin, infinity);
+  EXPECT_EQ(read.gates.size(), 5u) << "gates that the judge did not name are not applicable";
+  EXPECT_EQ(read.gates.at("bound").status, GateStatus::fail);
+  EXPECT_EQ(read.gates.at("bound").value, infinity);
+  EXPECT_EQ(read.gates.at("bound").limit, 1.0);
+  EXPECT_EQ(read.gates.at("rms").status, GateStatus::undetermined);
+  EXPECT_EQ(read.gates.at("rms").value, 0.1);
+  EXPECT_FALSE(read.gates.at("rms").limit);
+  EXPECT_EQ(read.gates.at("probe").status, GateStatus::not_applicable);
+  ASSERT_TRUE(read.worst);
+  EXPECT_EQ(read.worst->index, (std::vector<int64_t>{0, 7}));
+  EXPECT_EQ(read.worst->got, infinity);
+  EXPECT_TRUE(std::isnan(read.worst->want));
+  EXPECT_EQ(read.worst->bound, 0.25);
+  EXPECT_FALSE(read.worst->ulp);
+  ASSERT_TRUE(read.first_bad_node);
+  EXPECT_EQ(read.first_bad_node->source, "model.py:3");
+  EXPECT_EQ(read.first_bad_node->margin, 2.5);
+  ASSERT_EQ(read.nodes.size(), 1u);
+  EXPECT_EQ(read.nodes[0].name, "mul");
+
+  verdict.reason = "because";
+  EXPECT_THROW(decode_verdict(parse(bytes_of(encode(verdict))), "test"), Error);
+  verdict.reason = "element_bound";
+  verdict.gates["mood"] = {};
+  EXPECT_THROW(decode_verdict(parse(bytes_of(encode(verdict))), "test"), Error);
 }
 
 TEST(Messages, AWorkerCannotClaimAPass) {

@@ -37,6 +37,9 @@ Checks checks_from(const Fields& fields) {
   return checks;
 }
 
+// MessagePack holds NaN and infinities as they are.
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
 // What both requests for a verdict say; `tensors` begins with those of `request`.
 Json request_json(const char* type, const JudgeRequest& request, const JudgeTexts& texts,
                   bool contract_is_known, std::vector<Tensor>& tensors) {
@@ -177,34 +180,78 @@ StepsRequest decode_steps(Frame frame, const std::string& origin, std::optional<
 }
 
 Frame encode(const Verdict& verdict) {
-  Record record = make_record();
-  record.status = verdict.status;
-  record.reason = verdict.reason;
-  record.detail = verdict.detail;
-  record.margin = verdict.margin;
-  for (const auto& [name, gate] : verdict.gates) record.gates[name] = gate;
-  record.worst = verdict.worst;
-  record.first_bad_node = verdict.first_bad_node;
-  record.witness = verdict.witness;
+  Json gates = Json::array();
+  for (const auto& [name, gate] : verdict.gates) {
+    gates.push_back(json_map({{"name", name},
+                              {"status", static_cast<int>(gate.status)},
+                              {"value", number(gate.value)},
+                              {"limit", number(gate.limit)}}));
+  }
+  Json worst = nullptr, bad_node = nullptr;
+  if (verdict.worst) {
+    worst = json_map({{"output", verdict.worst->output},
+                      {"index", verdict.worst->index},
+                      {"got", verdict.worst->got},
+                      {"want", verdict.worst->want},
+                      {"bound", verdict.worst->bound},
+                      {"ulp", number(verdict.worst->ulp)}});
+  }
+  if (verdict.first_bad_node) {
+    const BadNode& node = *verdict.first_bad_node;
+    bad_node = json_map(
+        {{"name", node.name}, {"op", node.op}, {"source", node.source}, {"margin", number(node.margin)}});
+  }
   Json nodes = Json::array();
   for (const NodeRecord& node : verdict.nodes) nodes.push_back(to_json_line(node));
-  return make_frame(
-      json_map({{"type", "verdict"}, {"record", to_json_line(record)}, {"nodes", std::move(nodes)}}), {});
+  return make_frame(json_map({{"type", "verdict"},
+                              {"status", name_of(verdict.status)},
+                              {"reason", verdict.reason},
+                              {"detail", verdict.detail},
+                              {"margin", number(verdict.margin)},
+                              {"gates", std::move(gates)},
+                              {"worst", std::move(worst)},
+                              {"first_bad_node", std::move(bad_node)},
+                              {"witness", verdict.witness},
+                              {"nodes", std::move(nodes)}}),
+                    {});
 }
 
 Verdict decode_verdict(const Frame& frame, const std::string& origin) {
   const Json& json = header_of(frame, origin);
   const Fields fields(json, origin + ": verdict");
-  Record record = record_from_json(fields.text("record"), origin + ": verdict");
   Verdict verdict;
-  verdict.status = record.status;
-  verdict.reason = record.reason;
-  verdict.detail = record.detail;
-  verdict.margin = record.margin;
-  verdict.gates = std::move(record.gates);
-  verdict.worst = std::move(record.worst);
-  verdict.first_bad_node = std::move(record.first_bad_node);
-  verdict.witness = record.witness;
+  const auto status = parse_status(fields.text("status"));
+  if (!status) fields.fail("status", "a documented status");
+  verdict.status = *status;
+  verdict.reason = fields.text("reason");
+  if (!is_reason(verdict.reason)) fields.fail("reason", "a documented reason");
+  verdict.detail = fields.text("detail");
+  verdict.margin = fields.real_opt("margin");
+  verdict.gates = make_record().gates;
+  for (const Json& entry : fields.array("gates")) {
+    const Fields gate(entry, origin + ": verdict: gates");
+    const auto known = verdict.gates.find(gate.text("name"));
+    if (known == verdict.gates.end()) gate.fail("name", "a gate");
+    const int64_t last = static_cast<int64_t>(GateStatus::not_applicable);
+    known->second = {static_cast<GateStatus>(gate.integer("status", 0, last)), gate.real_opt("value"),
+                     gate.real_opt("limit")};
+  }
+  if (!fields.absent("worst")) {
+    const Fields worst = fields.object("worst");
+    verdict.worst =
+        Worst{worst.text("output"), {}, worst.real("got"), worst.real("want"), worst.real("bound"),
+              worst.real_opt("ulp")};
+    for (const Json& entry : worst.array("index")) {
+      if (!entry.is_number_unsigned()) worst.fail("index", "an index");
+      verdict.worst->index.push_back(entry.get<int64_t>());
+    }
+  }
+  if (!fields.absent("first_bad_node")) {
+    const Fields node = fields.object("first_bad_node");
+    verdict.first_bad_node =
+        BadNode{node.text("name"), node.text("op"), node.text("source"), node.real_opt("margin")};
+  }
+  verdict.witness = fields.text("witness");
   for (const std::string& line : fields.texts("nodes")) {
     verdict.nodes.push_back(node_record_from_json(line, origin + ": verdict"));
   }
