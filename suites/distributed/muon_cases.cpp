@@ -23,7 +23,9 @@ std::vector<TensorSet> layouts(int n) {
   std::vector<TensorSet> all{{"one", {{6, 10}}, {}},
                              // Rows that do not divide, fewer rows than ranks, tall and wide ones.
                              {"uneven", {{7, 5}, {3, 8}, {2, 2}, {9, 4}}, {}},
-                             {"no-gradient", {{8, 6}, {5, 5}, {8, 6}}, {true, false, true}}};
+                             {"permuted", {{2, 2}, {9, 4}, {7, 5}, {3, 8}}, {}},
+                             {"no-gradient", {{8, 6}, {5, 5}, {8, 6}}, {true, false, true}},
+                             {"no-gradients", {{8, 6}, {5, 5}}, {false, false}}};
   if (n <= 8) {
     all.push_back({"as-many-as-ranks", alike(n), {}});
     all.push_back({"one-more", alike(n + 1), {}});

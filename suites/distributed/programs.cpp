@@ -142,11 +142,43 @@ void identities(int n, const CaseSink& sink) {
   }
 }
 
+// On both sides of 1 MiB, as nccl-tests count bytes, where a device may change its algorithm.
+void regimes(int n, const CaseSink& sink) {
+  if (n < 2 || n > 8) return;
+  constexpr int64_t kElements = (int64_t{1} << 20) / 4;
+  const int64_t rows = (kElements + n - 1) / n;
+  for (const bool at : {false, true}) {
+    const auto one = [&](const std::string& operation, const Shape& shape, auto&& call) {
+      RankCase c(n, fmt::format("regimes/{}/{}", operation, at ? "from-1-MiB" : "below-1-MiB"));
+      for (int r = 0; r < n; ++r) c.output(r, call(c, r, c.integers(r, "x", DType::f32, shape, -4, 5)));
+      c.checks().exact_probe = true;
+      sink(c.build());
+    };
+    const int64_t part = at ? rows : rows - 1, whole = at ? kElements : kElements - 1;
+    one("all_reduce", {whole}, [](RankCase& c, int r, ValueId x) { return all_reduce(c, r, x, "world"); });
+    one("all_gather", {part}, [](RankCase& c, int r, ValueId x) { return all_gather(c, r, x, "world"); });
+    one("reduce_scatter", {part * n},
+        [](RankCase& c, int r, ValueId x) { return reduce_scatter(c, r, x, "world"); });
+    one("broadcast", {whole}, [&](RankCase& c, int r, ValueId x) {
+      return c.call(r, "_c10d_functional::broadcast.default",
+                    {{"input", ValueArg{x}}, {"src", int64_t{n - 1}}, {"group_name", std::string("world")}});
+    });
+    one("reduce", {whole}, [&](RankCase& c, int r, ValueId x) {
+      return c.call(r, "assay::reduce.default",
+                    {{"input", ValueArg{x}},
+                     {"reduce_op", std::string("sum")},
+                     {"dst", int64_t{n - 1}},
+                     {"group_name", std::string("world")}});
+    });
+  }
+}
+
 }  // namespace
 
 void make_programs(int n, const CaseSink& sink) {
   groups(n, sink);
   identities(n, sink);
+  regimes(n, sink);
 }
 
 }  // namespace assay::suites
