@@ -39,7 +39,7 @@ struct Window {
 
 int64_t window_size(const Convolution& c, int dim, int64_t outputs) {
   return (outputs - 1) * c.stride[dim] +
-         (c.w.shape[static_cast<std::size_t>(2 + dim)] - 1) * c.dilation[dim] + 1;
+         (c.w.shape[2 + static_cast<std::size_t>(dim)] - 1) * c.dilation[dim] + 1;
 }
 
 // Output tiles of at most `elements` elements whose windows (of `copies` channel tiles) fit.
@@ -71,7 +71,7 @@ AccessPattern load_window(KernelContext& ctx, const Convolution& c, int64_t n, i
   int64_t from[2], low[2], count[2];
   bool filled = true;
   for (int d = 0; d < 2; ++d) {
-    const int64_t extent = c.x.shape[static_cast<std::size_t>(2 + d)], step = c.inflate[d];
+    const int64_t extent = c.x.shape[2 + static_cast<std::size_t>(d)], step = c.inflate[d];
     from[d] = start[d] > 0 ? (start[d] + step - 1) / step : 0;
     low[d] = from[d] * step - start[d];
     const int64_t last = std::min(extent - 1, (start[d] + size[d] - 1) / step);
