@@ -264,6 +264,36 @@ TEST_F(BadInput, FilesThatAreNotFiles) {
   EXPECT_TRUE(loop.status == 2 || loop.status == 3) << loop;
 }
 
+// With and without a file of inputs the message is the same.
+TEST_F(BadInput, InputsThatAreNumbers) {
+  constexpr const char* kJson = R"json({"schema_version": {"major": 8, "minor": 20}, "graph_module": {
+      "graph": {"inputs": [{"as_tensor": {"name": "x"}}, {"as_sym_int": {"as_name": "n"}}],
+                "outputs": [{"as_tensor": {"name": "y"}}],
+                "nodes": [{"target": "torch.ops.aten.relu.default", "name": "relu", "metadata": {},
+                           "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
+                           "outputs": [{"as_tensor": {"name": "y"}}]}],
+                "tensor_values": {"x": {"dtype": 7, "sizes": [{"as_int": 2}], "layout": 7},
+                                  "y": {"dtype": 7, "sizes": [{"as_int": 2}], "layout": 7}},
+                "sym_int_values": {"n": {"as_expr": {"expr_str": "Symbol('s0', integer=True)"}}},
+                "sym_bool_values": {}, "sym_float_values": {}},
+      "signature": {"input_specs": [{"user_input": {"arg": {"as_tensor": {"name": "x"}}}},
+                                    {"user_input": {"arg": {"as_sym_int": {"as_name": "n"}}}}],
+                    "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}]}}})json";
+  write("number.pt2", pt2_of(kJson));
+  TensorFile file;
+  file.tensors["x"] = Tensor::from_doubles(DType::f32, {2}, {1, -1});
+  file.tensors["n"] = Tensor::from_ints(DType::i64, {}, {4});
+  write_safetensors(path("number.safetensors"), file);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--inputs", "number.safetensors"}}) {
+    std::vector<std::string> line{"check", "number.pt2", "--backend", "reference", "--out", "n"};
+    line.insert(line.end(), more.begin(), more.end());
+    const ProgramResult r = assay(line);
+    EXPECT_EQ(r.status, 2) << r;
+    EXPECT_THAT(r.err, AllOf(HasSubstr("number.pt2"), HasSubstr("'n' is a symbolic number")));
+  }
+}
+
 // A report is written into a pipe or through a link; neither becomes a file.
 TEST_F(BadInput, ReportsIntoWhatIsNoFile) {
   ASSERT_EQ(assay({"run", "--backend", "reference", "--filter", "ops/exp/f32/drawn", "--out", "o"}).status,

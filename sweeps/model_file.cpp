@@ -61,6 +61,16 @@ void join_complex_inputs(const Graph& graph, TensorFile& file) {
   }
 }
 
+// Files of inputs hold tensors; a number that a graph's sizes follow has no place in them.
+void refuse_symbolic_numbers(const Graph& graph, const std::string& origin) {
+  for (const GraphInput& input : graph.inputs) {
+    if (input.kind != InputKind::user || input.value < 0) continue;
+    if (graph.values.at(static_cast<std::size_t>(input.value)).kind == ValueKind::tensor) continue;
+    throw Error(ErrorCode::unsupported, origin + ": user input '" + input.target +
+                                            "' is a symbolic number; export it as a constant or a tensor");
+  }
+}
+
 // Given inputs must be exactly the graph's user inputs, by name, dtype and (for plain sizes) shape.
 void check_inputs(const Graph& graph, const TensorFile& file, const std::string& path) {
   const auto names = user_inputs(graph);
@@ -147,6 +157,7 @@ std::optional<std::string> data_dependent(const Graph& graph, const std::string&
 Case read_model_file(const std::string& path, const std::optional<std::string>& inputs,
                      const std::optional<std::string>& expected) {
   Model model = read_model(path);
+  refuse_symbolic_numbers(model.graph, model.origin);
   const auto inputs_path = inputs ? inputs : beside(path, ".in.safetensors");
   const auto expected_path = expected ? expected : beside(path, ".out.safetensors");
 

@@ -118,6 +118,17 @@ TEST(GraphFromJson, ResolvesGetitem) {
   EXPECT_EQ(graph.outputs[0].value, graph.find_value("y"));
 }
 
+TEST(GraphFromJson, LeavesOutWhatOnlyAsserts) {
+  json d = document();
+  graph_of(d)["nodes"].push_back(
+      {{"target", "torch.ops.aten._assert_async.msg"},
+       {"inputs", {named("self", tensor("y")), named("assert_msg", {{"as_string", "classes"}})}},
+       {"outputs", json::array()},
+       {"metadata", json::object()},
+       {"name", "check"}});
+  EXPECT_EQ(graph_from_json(d.dump(), "some.json").nodes.size(), 1u);
+}
+
 // y = relu(x), then under torch.no_grad() and in it torch.autocast(enabled=False) z = x + y, y = neg(z).
 json with_regions() {
   json d = document();
