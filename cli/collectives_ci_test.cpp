@@ -79,8 +79,9 @@ TEST_F(BenchCollectives, TablesShowChangesOfAlgorithmAndForms) {
 TEST_F(BenchCollectives, MuonsTrafficIsCounted) {
   const ProgramResult r = assay({"bench", "collectives", "--ranks", "4", "--json", "--out", path("out")});
   ASSERT_EQ(r.status, 0) << r;
+  const Json report = Json::parse(r.out);
   std::vector<std::string> published;
-  for (const Json& row : Json::parse(r.out).at("muon").at("rows")) {
+  for (const Json& row : report.at("muon").at("rows")) {
     const double n = row.at("ranks"), m = row.at("matrices"), reduction = row.at("reduction");
     const std::string baseline = row.at("baseline"), ownership = row.at("ownership");
     if (ownership == "round_robin" && row.at("exchanged") == "f32" && row.at("broadcast") != "bf16") {
