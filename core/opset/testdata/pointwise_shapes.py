@@ -30,6 +30,7 @@ PAIRS = (
 def functions() -> None:
     unary = (
         "erfc erfinv lgamma digamma i0 special_i0e special_i1 special_i1e special_erfcx special_ndtri "
+        "special_ndtr special_log_ndtr special_entr "
         "special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_spherical_bessel_j0 "
         "special_airy_ai special_modified_bessel_i0 special_modified_bessel_k1 special_scaled_modified_bessel_k0"
     ).split()
