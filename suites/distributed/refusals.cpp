@@ -230,6 +230,42 @@ void make_faults(int n, const CaseSink& sink) {
   };
   one("other-split-sizes", exchange(2, 2), exchange(3, 2), {who, "all_to_all", "differ in split sizes"});
   one("other-expectation", exchange(2, 2), exchange(2, 3), {who, "all_to_all", "differ in split sizes"});
+  // Nothing for anybody but itself: zeros where the others expect rows.
+  one("zero-splits", exchange(2, 2),
+      [n](RankCase& c, int r) {
+        std::vector<int64_t> sent(static_cast<std::size_t>(n), 0);
+        sent[static_cast<std::size_t>(r)] = 2 * n;
+        const ValueId x = drawn(c, r, {DType::f32, {2 * n, 3}});
+        c.output(r,
+                 c.call(r, kAllToAll,
+                        {{"input", ValueArg{x}},
+                         {"output_split_sizes", list(std::vector<int64_t>(static_cast<std::size_t>(n), 2))},
+                         {"input_split_sizes", list(std::move(sent))},
+                         {"group_name", kWorld}}));
+      },
+      {who, "all_to_all", "differ in split sizes"});
+  // Two ranks at fault at once: the one that is gone is named.
+  {
+    RankCase c(n, "faults/dies-while-another-differs");
+    for (int r = 0; r < n; ++r) {
+      if (r == bad) c.dies(r);
+      reduce(c, r, r == 0 ? TensorMeta{DType::i32, {4, 3}} : kMeta);
+    }
+    sink(c.refused({who, "died"}));
+  }
+  {
+    // In a group of its own, in which the ranks stand in the other order.
+    RankCase c(n, "faults/dies-in-a-group");
+    std::vector<int> reversed;
+    for (int r = n - 1; r >= 0; --r) reversed.push_back(r);
+    c.group("reversed", reversed);
+    for (int r = 0; r < n; ++r) {
+      const ValueId x = drawn(c, r);
+      if (r == bad) c.dies(r);
+      c.output(r, c.call(r, kAllReduce, reduce_arguments(x, "sum", "reversed")));
+    }
+    sink(c.refused({who, "died"}));
+  }
   one("dies", usual, [](RankCase& c, int r) { c.dies(r), reduce(c, r, kMeta); }, {who, "died"});
   one(
       "dies-between-calls", [](RankCase& c, int r) { reduce(c, r, kMeta), reduce(c, r, kMeta); },
