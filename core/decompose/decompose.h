@@ -27,7 +27,8 @@ class Rewriter {
     return emit_all(op, std::move(arguments)).at(0);
   }
 
-  const Shape& shape(ValueId id) const { return graph_.values.at(static_cast<std::size_t>(id)).shape; }
+  // A copy: the graph's values move when a node is emitted.
+  Shape shape(ValueId id) const { return graph_.values.at(static_cast<std::size_t>(id)).shape; }
   DType dtype(ValueId id) const { return graph_.values.at(static_cast<std::size_t>(id)).dtype; }
 
   // Shorthands that several rules use.

@@ -14,7 +14,7 @@ struct Expression {
   Rewriter* rewriter = nullptr;
   ValueId id = -1;
 
-  const Shape& shape() const { return rewriter->shape(id); }
+  Shape shape() const { return rewriter->shape(id); }
   DType dtype() const { return rewriter->dtype(id); }
   int64_t rank() const { return rank_of(*rewriter, id); }
   Expression with(ValueId other) const { return {rewriter, other}; }

@@ -64,6 +64,7 @@ class PluginTest : public testing::Test {
     device_ = args.device;
   }
   void TearDown() override {
+    for (assay_buffer* each : buffers_) api_->buffer_destroy(each);
     if (device_ != nullptr) api_->destroy(device_);
   }
 
@@ -84,6 +85,7 @@ class PluginTest : public testing::Test {
     args.meta = {sizeof(assay_tensor_meta), static_cast<int32_t>(meta.dtype),
                  static_cast<int32_t>(meta.shape.size()), meta.shape.data()};
     EXPECT_EQ(code(api_->buffer_create(&args)), 0) << message_;
+    buffers_.push_back(args.buffer);
     return args.buffer;
   }
   assay_buffer* buffer(const Tensor& tensor) {
@@ -103,6 +105,7 @@ class PluginTest : public testing::Test {
   void* library_ = nullptr;
   const assay_api* api_ = nullptr;
   assay_device* device_ = nullptr;
+  std::vector<assay_buffer*> buffers_;
   std::string message_;
 };
 
