@@ -88,8 +88,9 @@ TEST_F(BenchCollectives, MuonsTrafficIsCounted) {
       const double want = baseline == "all_gather" ? n / 2 : baseline == "gather_broadcast" ? (n + 1) / 2 : n;
       EXPECT_DOUBLE_EQ(reduction, want) << row;
     }
-    if (ownership == "padded" && baseline == "all_gather")
+    if (ownership == "padded" && baseline == "all_gather") {
       EXPECT_DOUBLE_EQ(reduction, m / (2 * std::ceil(m / n))) << row;
+    }
     EXPECT_EQ(row.at("gives_published_reduction").get<bool>(), reduction == 24) << row;
     if (reduction == 24) {
       EXPECT_NEAR(row.at("share_for_published_throughput"), 0.403, 0.001) << row;

@@ -7,6 +7,12 @@
 namespace assay {
 namespace {
 
+// [1, ...] as [...].
+ValueId without_first(Rewriter& w, ValueId x) {
+  const Shape shape = w.shape(x);
+  return w.view(x, Shape(shape.begin() + 1, shape.end()));
+}
+
 // input [..., K], weight [N, K] (or [K]), bias [N]: input @ weight^T + bias.
 Ids linear(Rewriter& w, const OpCall& call) {
   const ValueId input = value_of(call, "input");
@@ -91,7 +97,7 @@ Ids convolution(Rewriter& w, const OpCall& call, int spatial) {
               {"output_padding", IntListArg{std::vector<int64_t>(static_cast<std::size_t>(spatial), 0), {}}},
               {"groups", passed_on(call, "groups")}});
   if (!single) return {result};
-  return {w.view(result, Shape(w.shape(result).begin() + 1, w.shape(result).end()))};
+  return {without_first(w, result)};
 }
 
 ValueId column(Rewriter& w, ValueId vector) { return w.view(vector, {element_count(w.shape(vector)), 1}); }
@@ -172,7 +178,7 @@ Ids transposed_convolution(Rewriter& w, const OpCall& call, int spatial) {
                                                         {"transposed", true},
                                                         {"output_padding", list("output_padding")},
                                                         {"groups", passed_on(call, "groups")}});
-  if (single) result = w.view(result, Shape(w.shape(result).begin() + 1, w.shape(result).end()));
+  if (single) result = without_first(w, result);
   return {result};
 }
 

@@ -105,7 +105,8 @@ Ids bilinear(Rewriter& w, const OpCall& call) {
   const ValueId a = value_of(call, "input1"), b = value_of(call, "input2"), weight = value_of(call, "weight");
   Shape shape = w.shape(a);
   const auto flat = [&](ValueId x) {
-    return w.view(x, {element_count(Shape(w.shape(x).begin(), w.shape(x).end() - 1)), w.shape(x).back()});
+    const Shape all = w.shape(x);
+    return w.view(x, {element_count(Shape(all.begin(), all.end() - 1)), all.back()});
   };
   ValueId result = product_of_three(w, {flat(a), weight, flat(b)}, {{1, 3}, {0}, {1, 2}}, {2, 3});
   shape.back() = w.shape(weight).at(0);

@@ -181,8 +181,9 @@ Ids max_pool(Rewriter& w, const OpCall& call, int pooled) {
                    element_count(Shape(shape.end() - pooled, shape.end()))});
   };
   const Expression g = flat(widened(w, call, "grad_output"));
+  const Shape shape = self.shape();
   const Expression zeros =
-      g.filled({g.shape()[0], element_count(Shape(self.shape().end() - pooled, self.shape().end()))}, 0);
+      g.filled({g.shape()[0], element_count(Shape(shape.end() - pooled, shape.end()))}, 0);
   const Expression out =
       zeros.with(w.emit("aten::scatter_add.default", {{"self", ValueArg{zeros.id}},
                                                       {"dim", int64_t{1}},
