@@ -26,8 +26,9 @@ struct CompileOptions {
   // Physical cores that make a logical one (NEURON_LOGICAL_NC_CONFIG). A declaration: Programs are written
   // for, and timed on, one physical core whatever it is.
   int lnc = 1;
-  // implicit_integer_downcast=default: products of i32 and i64 may pass through the Tensor engine's fp32, exact
-  // up to 2^24 (Neuron compiler, EVRF035), and integers of collectives through that of DMA (EVRF061, EVRF063).
+  // implicit_integer_downcast=default: products of i32 and i64 may pass through the Tensor engine's fp32,
+  // exact up to 2^24 (Neuron compiler, EVRF035), and integers of collectives through that of DMA (EVRF061,
+  // EVRF063).
   bool integer_downcast = false;
   // Compile mode: tiles that are still in SBUF are not loaded again (residency.h).
   bool fuse = true;
