@@ -219,7 +219,8 @@ class Pass {
 std::string functional_form(std::string_view op) {
   const auto dot = op.find('.');
   if (dot == std::string_view::npos || dot < 2 || op[dot - 1] != '_' || op[dot - 2] == '_') return "";
-  // In programs of ranks core/distributed/plain_collectives.h does it, so that PyTorch's ranks get what is written.
+  // In programs of ranks core/distributed/plain_collectives.h does it, so that PyTorch's ranks get what is
+  // written.
   if (op.starts_with("_c10d_functional::")) return "";
   // PyTorch names a few overloads differently.
   static const std::map<std::string_view, std::string> kRenamed = {
