@@ -13,16 +13,8 @@ void register_decompositions(DecomposeTable& table);  // generated
 namespace {
 
 void substitute(std::vector<NamedArgument>& arguments, const std::vector<ValueId>& now) {
-  const auto mapped = [&](ValueId id) { return id < 0 ? id : now.at(static_cast<std::size_t>(id)); };
-  for (NamedArgument& argument : arguments) {
-    if (auto* one = std::get_if<ValueArg>(&argument.value)) one->id = mapped(one->id);
-    if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
-      for (ValueId& id : list->ids) id = mapped(id);
-    }
-    if (auto* ints = std::get_if<IntListArg>(&argument.value)) {
-      for (ValueId& id : ints->values) id = mapped(id);
-    }
-  }
+  const auto renumber = [&](ValueId& id) { id = id < 0 ? id : now.at(static_cast<std::size_t>(id)); };
+  for (NamedArgument& argument : arguments) visit_values(argument.value, renumber);
 }
 
 // Values of nodes that are gone.

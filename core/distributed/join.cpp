@@ -161,13 +161,7 @@ class Joining {
     Node made = node;
     made.name = name_at_rank(rank, node.name);
     for (NamedArgument& argument : made.arguments) {
-      if (auto* value = std::get_if<ValueArg>(&argument.value)) value->id = joined(rank, value->id);
-      if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
-        for (ValueId& id : list->ids) id = id < 0 ? id : joined(rank, id);
-      }
-      if (auto* ints = std::get_if<IntListArg>(&argument.value)) {
-        for (ValueId& id : ints->values) id = id < 0 ? id : joined(rank, id);
-      }
+      visit_values(argument.value, [&](ValueId& id) { id = id < 0 ? id : joined(rank, id); });
     }
     std::vector<ValueId> outputs;
     for (const ValueId id : node.outputs) outputs.push_back(id < 0 ? -1 : add_value(rank, id));

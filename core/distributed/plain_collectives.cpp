@@ -64,10 +64,7 @@ class PlainPass {
   }
   void rename_reads(Node& node) const {
     for (NamedArgument& argument : node.arguments) {
-      if (auto* one = std::get_if<ValueArg>(&argument.value)) one->id = current(one->id);
-      if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
-        for (ValueId& id : list->ids) id = current(id);
-      }
+      visit_values(argument.value, [&](ValueId& id) { id = current(id); });
     }
   }
 

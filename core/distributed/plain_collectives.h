@@ -10,9 +10,8 @@ namespace assay {
 
 // A rank's program in plain calls:
 //   all_reduce_coalesced(inputs) and the like   one call for each tensor, in order
-//   all_reduce_, broadcast_, *_out              the functional form; later uses of the tensor that was
-//   written
-//                                               to are uses of the result
+//   all_reduce_, broadcast_, *_out              the functional form; who reads the tensor that was written to
+//                                               afterwards reads the result
 //   _c10d_functional_autograd::*                the same collective of _c10d_functional
 // Calls that do not have the form of their schema stay as they are: whoever runs them refuses them.
 struct PlainProgram {

@@ -99,13 +99,9 @@ class Pass {
 
   void rename_reads(Node& node) {
     for (NamedArgument& argument : node.arguments) {
-      if (auto* one = std::get_if<ValueArg>(&argument.value)) {
-        if (one->id >= 0) one->id = current(one->id);
-      } else if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
-        for (ValueId& id : list->ids) {
-          if (id >= 0) id = current(id);
-        }
-      }
+      visit_values(argument.value, [&](ValueId& id) {
+        if (id >= 0) id = current(id);
+      });
     }
   }
 

@@ -72,6 +72,18 @@ struct Graph {
   bool has_symbols() const;
 };
 
+// Calls visit(ValueId&) for every value that the argument reads, None entries included as -1.
+template <typename Arg, typename Visit>
+void visit_values(Arg& argument, Visit visit) {
+  if (auto* value = std::get_if<ValueArg>(&argument)) {
+    visit(value->id);
+  } else if (auto* list = std::get_if<ValueListArg>(&argument)) {
+    for (auto& id : list->ids) visit(id);
+  } else if (auto* ints = std::get_if<IntListArg>(&argument)) {
+    for (auto& id : ints->values) visit(id);
+  }
+}
+
 // Values read by the node, in argument order (lists flattened, -1 left out).
 std::vector<ValueId> inputs_of(const Node& node);
 

@@ -311,15 +311,7 @@ class Specialiser {
       if (id >= 0) id = renumbered[static_cast<std::size_t>(id)];
     };
     for (std::size_t n = 0; n < kept.size(); ++n) {
-      for (NamedArgument& argument : kept[n].arguments) {
-        if (auto* one = std::get_if<ValueArg>(&argument.value)) {
-          renumber(one->id);
-        } else if (auto* list = std::get_if<ValueListArg>(&argument.value)) {
-          for (ValueId& id : list->ids) renumber(id);
-        } else if (auto* ints = std::get_if<IntListArg>(&argument.value)) {
-          for (ValueId& id : ints->values) renumber(id);
-        }
-      }
+      for (NamedArgument& argument : kept[n].arguments) visit_values(argument.value, renumber);
       for (ValueId& id : kept[n].outputs) {
         renumber(id);
         if (id >= 0) values[static_cast<std::size_t>(id)].producer = static_cast<int32_t>(n);
