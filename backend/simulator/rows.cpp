@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "backend/simulator/turn.h"
+#include "backend/simulator/words.h"
 
 namespace assay::backend {
 namespace {
@@ -355,21 +356,6 @@ void Row::store(std::byte* base, const int64_t* in) const {
     default:
       each(float{}, [](int64_t v) { return static_cast<float>(v); });
       break;
-  }
-}
-
-// Calls f with a word of an element's size.
-template <typename F>
-void with_words(int64_t element, F f) {
-  switch (element) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
   }
 }
 

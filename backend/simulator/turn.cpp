@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "backend/simulator/words.h"
+
 namespace assay::backend {
 namespace {
 
@@ -111,16 +113,7 @@ void turn_all(const Turned& t, int64_t rows, int64_t columns) {
 void turn(const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride, int64_t rows,
           int64_t columns, int64_t element) {
   const Turned t{from, from_stride, to, to_stride};
-  switch (element) {
-    case 1:
-      return turn_all<uint8_t>(t, rows, columns);
-    case 2:
-      return turn_all<uint16_t>(t, rows, columns);
-    case 4:
-      return turn_all<uint32_t>(t, rows, columns);
-    default:
-      return turn_all<uint64_t>(t, rows, columns);
-  }
+  with_words(element, [&]<typename T>(T) { turn_all<T>(t, rows, columns); });
 }
 
 }  // namespace assay::backend

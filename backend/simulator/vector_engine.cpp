@@ -3,6 +3,7 @@
 
 #include "backend/simulator/alu.h"
 #include "backend/simulator/machine.h"
+#include "backend/simulator/words.h"
 
 namespace assay::backend {
 namespace {
@@ -297,23 +298,12 @@ void scalar_tensor_tensor(const Execution& e) {
 }
 
 // y = x where the choice is not zero.
-template <typename T>
-void choose_words_of(const float* choice, const std::byte* x, std::byte* y, int64_t n) {
-  const auto* from = reinterpret_cast<const T*>(x);
-  auto* to = reinterpret_cast<T*>(y);
-  for (int64_t j = 0; j < n; ++j) to[j] = choice[j] != 0 ? from[j] : to[j];
-}
 void choose_words(const float* choice, const std::byte* x, std::byte* y, int64_t n, int64_t element) {
-  switch (element) {
-    case 1:
-      return choose_words_of<uint8_t>(choice, x, y, n);
-    case 2:
-      return choose_words_of<uint16_t>(choice, x, y, n);
-    case 4:
-      return choose_words_of<uint32_t>(choice, x, y, n);
-    default:
-      return choose_words_of<uint64_t>(choice, x, y, n);
-  }
+  with_words(element, [&]<typename T>(T) {
+    const auto* from = reinterpret_cast<const T*>(x);
+    auto* to = reinterpret_cast<T*>(y);
+    for (int64_t j = 0; j < n; ++j) to[j] = choice[j] != 0 ? from[j] : to[j];
+  });
 }
 
 // dst = predicate ? on_true : on_false. Equal dtypes move raw bits; integers of different widths move exactly
