@@ -13,6 +13,7 @@
 #include "core/contract/contract.h"
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "harness/run/worker_options.h"
 #include "harness/worker/graph_names.h"
 #include "reports/html.h"
 #include "suites/training/start.h"
@@ -112,19 +113,6 @@ bool answer(WorkerClient& worker, const RunOptions& run, const suites::RecallTas
   return true;
 }
 
-WorkerClient recall_worker(const RunOptions& run) {
-  const BackendSpec spec = parse_backend(run.backend);
-  HelloRequest hello;
-  hello.target = spec.target;
-  hello.options = run.options;
-  hello.seed = run.seed;
-  ExchangeLimits limits;
-  limits.run_s = run.timeout_s;
-  limits.compile_s = run.compile_timeout_s;
-  limits.resident_bytes = run.memory_mib << 20;
-  return WorkerClient(spec, hello, limits);
-}
-
 }  // namespace
 
 std::optional<RecallResult> train_and_ask(WorkerClient& worker, const RunOptions& run,
@@ -155,7 +143,7 @@ int bench_recall(const RunOptions& run, const RecallFlags& flags) {
                   "--filter " + run.filter + ": no model of recall has such an id");
     }
   }
-  WorkerClient worker = recall_worker(run);
+  WorkerClient worker = worker_of(run, parse_backend(run.backend), std::nullopt);
   try {
     worker.hello();
   } catch (const BackendMissing& missing) {

@@ -11,8 +11,9 @@
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "harness/profile/profile.h"
+#include "harness/run/worker_options.h"
+#include "harness/worker/graph_names.h"
 #include "harness/worker/locate.h"
-#include "harness/worker/worker_client.h"
 #include "reports/html.h"
 #include "sweeps/sources.h"
 
@@ -46,10 +47,7 @@ RunRequest request_for(const RunOptions& options, const Case& c) {
   request.seed = options.seed;
   request.fallback = options.fallback;
   request.fullgraph = options.fullgraph;
-  for (const GraphInput& input : c.graph->inputs) {
-    if (input.value >= 0)
-      request.input_names.push_back(c.graph->values.at(static_cast<std::size_t>(input.value)).name);
-  }
+  request.input_names = input_names(*c.graph);
   if (options.ranks > 0) spread_over_ranks(options, *c.graph, request);
   return request;
 }
@@ -67,17 +65,7 @@ int profile(const RunFlags& run_flags, const ProfileFlags& flags) {
     throw Error(ErrorCode::invalid_argument, flags.model + ": node " + node->name + " calls " + node->op +
                                                  ": say of how many ranks, --ranks N");
   }
-  HelloRequest hello;
-  const BackendSpec spec = parse_backend(options.backend);
-  hello.target = spec.target;
-  hello.options = options.options;
-  hello.seed = options.seed;
-  hello.cache_dir = cache_dir(options);
-  ExchangeLimits limits;
-  limits.run_s = options.timeout_s;
-  limits.compile_s = options.compile_timeout_s;
-  limits.resident_bytes = options.memory_mib << 20;
-  WorkerClient worker(spec, hello, limits);
+  WorkerClient worker = worker_of(options, parse_backend(options.backend), cache_dir(options));
   Profile result;
   try {
     const RunRequest request = request_for(options, c);

@@ -12,8 +12,8 @@
 #include "core/graph/json.h"
 #include "harness/record/results.h"
 #include "harness/run/run.h"
+#include "harness/run/worker_options.h"
 #include "harness/worker/graph_names.h"
-#include "harness/worker/worker_client.h"
 
 namespace assay {
 namespace {
@@ -50,7 +50,7 @@ std::map<Key, Status> judged(const BenchOptions& options, const std::string& bac
 class Timer {
  public:
   Timer(const std::string& backend, const BenchOptions& options)
-      : client_(parse_backend(backend), hello(options, backend), limits(options.run)) {
+      : client_(worker_of(options.run, parse_backend(backend), std::nullopt)) {
     client_.hello();
   }
 
@@ -84,21 +84,6 @@ class Timer {
   }
 
  private:
-  static HelloRequest hello(const BenchOptions& options, const std::string& backend) {
-    HelloRequest request;
-    request.target = parse_backend(backend).target;
-    request.options = options.run.options;
-    request.seed = options.run.seed;
-    return request;
-  }
-  static ExchangeLimits limits(const RunOptions& run) {
-    ExchangeLimits limits;
-    limits.run_s = run.timeout_s;
-    limits.compile_s = run.compile_timeout_s;
-    limits.resident_bytes = run.memory_mib << 20;
-    return limits;
-  }
-
   WorkerClient client_;
   int64_t session_ = 0;
 };

@@ -7,9 +7,9 @@
 #include "core/contract/contract.h"
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "harness/run/worker_options.h"
 #include "harness/worker/graph_names.h"
 #include "harness/worker/process.h"
-#include "harness/worker/worker_client.h"
 
 namespace assay {
 namespace {
@@ -30,16 +30,7 @@ RunRequest request_for(const CompileBenchOptions& options, const Case& c) {
 }
 
 WorkerClient worker(const CompileBenchOptions& options, const std::string& cache) {
-  HelloRequest hello;
-  hello.target = parse_backend(options.run.backend).target;
-  hello.options = options.run.options;
-  hello.seed = options.run.seed;
-  hello.cache_dir = cache;
-  ExchangeLimits limits;
-  limits.run_s = options.run.timeout_s;
-  limits.compile_s = options.run.compile_timeout_s;
-  limits.resident_bytes = options.run.memory_mib << 20;
-  return WorkerClient(parse_backend(options.run.backend), hello, limits);
+  return worker_of(options.run, parse_backend(options.run.backend), cache);
 }
 
 LoadReply load(WorkerClient& client, const RunRequest& request) {

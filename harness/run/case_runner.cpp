@@ -16,19 +16,11 @@
 #include "harness/run/eligibility.h"
 #include "harness/run/note.h"
 #include "harness/run/steps_case.h"
+#include "harness/run/worker_options.h"
 #include "harness/worker/graph_names.h"
 
 namespace assay {
 namespace {
-
-ExchangeLimits worker_limits(const RunOptions& options) {
-  ExchangeLimits limits;
-  limits.run_s = options.timeout_s;
-  limits.compile_s = options.compile_timeout_s;
-  limits.resident_bytes = options.memory_mib << 20;
-  limits.frames.tensor_bytes = static_cast<uint64_t>(options.memory_mib) << 20;  // it cannot hold more
-  return limits;
-}
 
 // The judge keeps wide copies of what the worker holds.
 ExchangeLimits judge_limits(const RunOptions& options) {
@@ -36,14 +28,6 @@ ExchangeLimits judge_limits(const RunOptions& options) {
   limits.run_s = std::max(600.0, options.timeout_s);
   limits.resident_bytes = std::max<int64_t>(options.memory_mib * 4, 8192) << 20;
   return limits;
-}
-
-HelloRequest hello_of(const RunOptions& options) {
-  HelloRequest hello;
-  hello.options = options.options;
-  hello.seed = options.seed;
-  hello.cache_dir = cache_dir(options);
-  return hello;
 }
 
 // Worker and judge read graphs without in-place operators; all three must mean the same nodes and outputs.
@@ -131,7 +115,7 @@ Record blank_record(const RunOptions& options, const PlannedCase& planned) {
 
 CaseRunner::CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract)
     : options_(options),
-      worker_(spec, hello_of(options), worker_limits(options)),
+      worker_(worker_of(options, spec, cache_dir(options))),
       judge_(judge_limits(options)) {
   set_contract(std::move(contract));
 }
