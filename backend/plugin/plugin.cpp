@@ -292,9 +292,8 @@ assay_error* collective(assay_collective_args* args) {
     check_distinct(inputs, outputs, who);
     const auto report = assay::backend::run_collective(ranks, cores, world_size(), node, inputs, outputs);
     set(args, &assay_collective_args::algorithm, report.algorithm);
-    set(args, &assay_collective_args::staged, report.staged.value_or(0));
-    // A schedule without a closed form would be held against nothing.
-    const bool counts = report.staged && has(args, &assay_collective_args::received);
+    set(args, &assay_collective_args::staged, report.staged);
+    const bool counts = has(args, &assay_collective_args::received);
     for (std::size_t r = 0; r < args->rank_count && counts; ++r) {
       if (args->sent != nullptr) args->sent[r] = report.sent[r];
       if (args->received != nullptr) args->received[r] = report.received[r];

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +21,7 @@ Device::Support supports_collective(const Device& device, int world, const plugi
 struct CollectiveReport {
   const char* algorithm = "";            // of backend/collectives/schedule.h
   std::vector<uint64_t> sent, received;  // by entry of `ranks`, payload bytes from and to others
-  // Bytes beyond the fewest there can be, in closed form; nullopt where there is none.
-  std::optional<uint64_t> staged = 0;
+  uint64_t staged = 0;                   // bytes beyond the fewest there can be, in closed form
 };
 
 // `ranks[i]` is the logical core cores[i] of the smallest instance of its generation that has `world` cores;
