@@ -17,7 +17,7 @@ namespace assay {
 // has neither 16-bit floats nor averages: operations of our own that add two numbers in fp32 and round to the
 // dtype, and a division of the sum. Broadcast, gather and the like move bytes.
 //
-// How reductions travel. `direct`: blocks go to their owners by MPI_Ialltoallv or MPI_Igatherv, each owner
+// How reductions travel. `direct`: blocks go to their owners by MPI_Ialltoallv, each owner
 // combines them in the order of the ranks, results go back by MPI_Iallgatherv: what is passed to MPI is what
 // travels, and is counted. `library`: MPI_Iallreduce, MPI_Ireduce and MPI_Ireduce_scatter, whose inside MPI
 // does not show: nothing is counted.

@@ -41,6 +41,13 @@ std::optional<Traffic> traffic_of(const JoinedGraph& joined, const Device& devic
   return traffic;
 }
 
+std::unique_ptr<DeviceRun> make_joined_run(Device& device, Graph joined, const RunRequest& request,
+                                           DeviceRun::Progress progress) {
+  validate(joined);
+  device.use_ranks(request.ranks->groups.world_size);
+  return make_run(device, std::move(joined), request, std::move(progress));
+}
+
 }  // namespace
 
 std::unique_ptr<DeviceRun> load_ranks(Device& device, const RunRequest& request,
@@ -48,9 +55,7 @@ std::unique_ptr<DeviceRun> load_ranks(Device& device, const RunRequest& request,
   if (request.mode != "eager") throw Error(ErrorCode::unsupported, kEagerOnly);
   JoinedGraph joined = join(*request.ranks, request.case_id);
   if (!joined.fits()) throw Error(ErrorCode::invalid_argument, joined.errors.front());
-  validate(joined.graph);
-  device.use_ranks(request.ranks->groups.world_size);
-  return make_run(device, std::move(joined.graph), request, std::move(progress));
+  return make_joined_run(device, std::move(joined.graph), request, std::move(progress));
 }
 
 RunResult run_ranks(Device& device, const RunRequest& request, DeviceRun::Progress progress) {
@@ -71,11 +76,8 @@ RunResult run_ranks(Device& device, const RunRequest& request, DeviceRun::Progre
     result.rank_errors = std::move(joined.errors);
     return result;
   }
-  validate(joined.graph);
-  const int world_size = programs.groups.world_size;
-  device.use_ranks(world_size);
-  result = make_run(device, joined.graph, request, std::move(progress))->run();
-  if (!result.failure) result.traffic = traffic_of(joined, device, world_size);
+  result = make_joined_run(device, joined.graph, request, std::move(progress))->run();
+  if (!result.failure) result.traffic = traffic_of(joined, device, programs.groups.world_size);
   return result;
 }
 

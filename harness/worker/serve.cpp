@@ -93,11 +93,12 @@ class Server {
     return make_frame({{"type", "abi-checked"}, {"passed", check.passed}, {"detail", check.detail}}, {});
   }
 
+  DeviceRun::Progress progress() const {
+    return [this](const char* phase, int node) { write_frame(replies_, encode_progress(phase, node)); };
+  }
+
   std::unique_ptr<DeviceRun> start(const RunRequest& request) {
-    const DeviceRun::Progress progress = [this](const char* phase, int node) {
-      write_frame(replies_, encode_progress(phase, node));
-    };
-    if (request.ranks) return load_ranks(*device_, request, progress);
+    if (request.ranks) return load_ranks(*device_, request, progress());
     device_->use_ranks(1);
     if (!request.mutant.empty() && (find_mutant(request.mutant) == nullptr || request.mode != "eager")) {
       throw Error(ErrorCode::unsupported,
@@ -105,16 +106,12 @@ class Server {
     }
     Graph graph = request.negative ? graph_from_json_unchecked(request.graph_json, request.case_id)
                                    : graph_from_json(request.graph_json, request.case_id);
-    return make_run(*device_, std::move(graph), request, progress);
+    return make_run(*device_, std::move(graph), request, progress());
   }
 
   Frame run(Frame frame) {
     const RunRequest request = decode_run_request(std::move(frame), kRequestOrigin);
-    if (request.ranks) {
-      return encode(run_ranks(*device_, request, [this](const char* phase, int node) {
-        write_frame(replies_, encode_progress(phase, node));
-      }));
-    }
+    if (request.ranks) return encode(run_ranks(*device_, request, progress()));
     return encode(start(request)->run());
   }
 
