@@ -110,7 +110,7 @@ constexpr Report kValuesReports[] = {
      "inf,inf,0"},
     {"pytorch-pow-half", "aten::pow.Tensor_Scalar", "self[3]{-inf,inf,-0} exponent=-0.5", "f32 bf16 f16 f64",
      "0,0,inf", "minus"},
-    // The quotient, 2.996, must not be rounded to bf16 before it is truncated.
+    // The quotient, 2.996, must not be rounded to bf16 before it is floored; truncated, it may be 2 or 3.
     {"pytorch-trunc-quotient", kDivMode,
      "self[2]{11.9375,-11.9375} other[2]{3.984375,3.984375} rounding_mode=trunc", "bf16 f16 f32", "2,-2"},
     {"pytorch-trunc-quotient", kDivMode,
