@@ -1,8 +1,11 @@
 #include "backend/simulator/alu.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "backend/simulator/lanes.h"
 
 namespace assay::backend {
 namespace {
@@ -13,13 +16,6 @@ void each(const T* x, const T* y, T* out, int64_t n, F f) {
 }
 
 float truth(bool value) { return value ? 1.0f : 0.0f; }
-
-float maximum(float a, float b) {
-  return std::isnan(a) || a > b ? a : (std::isnan(b) ? b : (a == b ? (std::signbit(a) ? b : a) : b));
-}
-float minimum(float a, float b) {
-  return std::isnan(a) || a < b ? a : (std::isnan(b) ? b : (a == b ? (std::signbit(a) ? a : b) : b));
-}
 
 // The sign of the divisor, as Python's %.
 template <typename T>
@@ -61,43 +57,20 @@ bool shift_in_range(int64_t by) { return by >= 0 && by < 64; }
 }  // namespace
 
 void alu(AluOp op, const float* x, const float* y, float* out, int64_t n) {
+  if (lanes().pairs(op, x, y, out, n)) return;
   switch (op) {
     case AluOp::none:
       return each(x, y, out, n, [](float a, float) { return a; });
-    case AluOp::add:
-      return each(x, y, out, n, [](float a, float b) { return a + b; });
-    case AluOp::subtract:
-      return each(x, y, out, n, [](float a, float b) { return a - b; });
-    case AluOp::multiply:
-      return each(x, y, out, n, [](float a, float b) { return a * b; });
-    case AluOp::divide:
-      return each(x, y, out, n, [](float a, float b) { return a / b; });
-    case AluOp::max:
-      return each(x, y, out, n, maximum);
-    case AluOp::min:
-      return each(x, y, out, n, minimum);
     case AluOp::pow:
       return each(x, y, out, n, [](float a, float b) {
         return static_cast<float>(std::pow(static_cast<double>(a), static_cast<double>(b)));
       });
     case AluOp::abs_max:
-      return each(x, y, out, n, [](float a, float b) { return maximum(std::fabs(a), std::fabs(b)); });
+      return each(x, y, out, n, [](float a, float b) { return maximum_of(std::fabs(a), std::fabs(b)); });
     case AluOp::abs_min:
-      return each(x, y, out, n, [](float a, float b) { return minimum(std::fabs(a), std::fabs(b)); });
+      return each(x, y, out, n, [](float a, float b) { return minimum_of(std::fabs(a), std::fabs(b)); });
     case AluOp::mod:
       return each(x, y, out, n, floor_mod<float>);
-    case AluOp::is_eq:
-      return each(x, y, out, n, [](float a, float b) { return truth(a == b); });
-    case AluOp::is_ne:
-      return each(x, y, out, n, [](float a, float b) { return truth(a != b); });
-    case AluOp::is_gt:
-      return each(x, y, out, n, [](float a, float b) { return truth(a > b); });
-    case AluOp::is_ge:
-      return each(x, y, out, n, [](float a, float b) { return truth(a >= b); });
-    case AluOp::is_lt:
-      return each(x, y, out, n, [](float a, float b) { return truth(a < b); });
-    case AluOp::is_le:
-      return each(x, y, out, n, [](float a, float b) { return truth(a <= b); });
     case AluOp::logical_and:
       return each(x, y, out, n, [](float a, float b) { return truth(a != 0 && b != 0); });
     case AluOp::logical_or:
@@ -120,6 +93,12 @@ void alu(AluOp op, const float* x, const float* y, float* out, int64_t n) {
     default:
       return each(x, y, out, n, [](float, float) { return std::numeric_limits<float>::quiet_NaN(); });
   }
+}
+
+void alu(AluOp op, const float* x, float number, bool reverse, float* out, float* buffer, int64_t n) {
+  if (lanes().number(op, x, number, reverse, out, n)) return;
+  std::fill_n(buffer, n, number);
+  reverse ? alu(op, buffer, x, out, n) : alu(op, x, buffer, out, n);
 }
 
 void alu(AluOp op, const int64_t* x, const int64_t* y, int64_t* out, int64_t n) {

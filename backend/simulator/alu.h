@@ -9,6 +9,9 @@ namespace assay::backend {
 
 // out[i] = x[i] op y[i] in fp32, one rounding. `out` may be x or y. Bitwise operators are not for floats.
 void alu(AluOp op, const float* x, const float* y, float* out, int64_t n);
+// The same with one number, which comes first if `reverse`. `buffer` holds n elements and is neither x nor
+// out.
+void alu(AluOp op, const float* x, float number, bool reverse, float* out, float* buffer, int64_t n);
 // Exact modulo 2^64; division and remainder by zero give 0; shifts by less than 0 or more than 63 give 0
 // (arithmetic: the sign).
 void alu(AluOp op, const int64_t* x, const int64_t* y, int64_t* out, int64_t n);

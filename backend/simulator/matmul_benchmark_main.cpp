@@ -22,8 +22,17 @@ void tile(benchmark::State& state, const TileKernel* kernel, TileFormat format) 
   std::vector<uint32_t> a(static_cast<std::size_t>(steps * kRows), 0x3f803f80u);
   std::vector<uint32_t> b(static_cast<std::size_t>(steps * kColumns), 0x3f803f80u);
   std::vector<float> out(kRows * kColumns);
-  const TileProduct product{format, steps, a.data(),   b.data(), kRows, kColumns,
-                            0,      kRows, out.data(), kColumns, true};
+  const TileProduct product{format,
+                            steps,
+                            packed_operand(a.data(), steps, kPanelRows),
+                            packed_operand(b.data(), steps, kPanelColumns),
+                            kRows,
+                            kColumns,
+                            0,
+                            kRows,
+                            out.data(),
+                            kColumns,
+                            true};
   for (auto _ : state) {
     (format == TileFormat::pairs ? kernel->pairs : kernel->singles)(product);
     benchmark::DoNotOptimize(out.data());

@@ -23,14 +23,14 @@ void store(float sum, bool accumulate, float* out) {
 template <typename Step>
 void portable(const TileProduct& t, Step step) {
   for (int m = t.row_begin; m < t.row_end; ++m) {
-    const uint32_t* a = t.stationary + int64_t{m / kPanelRows} * t.steps * kPanelRows + m % kPanelRows;
+    const uint32_t* a = t.stationary.words + m / kPanelRows * t.stationary.panel + m % kPanelRows;
     float* out = t.out + m * t.out_stride;
     for (int n0 = 0; n0 < t.columns; n0 += kPanelColumns) {
-      const uint32_t* b = t.moving + int64_t{n0} * t.steps;
+      const uint32_t* b = t.moving.words + n0 / kPanelColumns * t.moving.panel;
       float sums[kPanelColumns] = {};
       for (int s = 0; s < t.steps; ++s) {
         for (int n = 0; n < kPanelColumns; ++n) {
-          sums[n] = step(a[int64_t{s} * kPanelRows], b[int64_t{s} * kPanelColumns + n], sums[n]);
+          sums[n] = step(a[s * t.stationary.step], b[s * t.moving.step + n], sums[n]);
         }
       }
       const int columns = std::min(kPanelColumns, t.columns - n0);
@@ -126,8 +126,17 @@ std::vector<float> probe(const TileKernel& kernel, TileFormat format) {
     pack_singles(b32.data(), kColumns, kDepth, kColumns, kPanelColumns, b.data());
   }
   std::vector<float> out(kRows * kColumns, 0.25f);
-  TileProduct product{format, steps, a.data(),   b.data(), kRows, kColumns,
-                      0,      kRows, out.data(), kColumns, true};
+  TileProduct product{format,
+                      steps,
+                      packed_operand(a.data(), steps, kPanelRows),
+                      packed_operand(b.data(), steps, kPanelColumns),
+                      kRows,
+                      kColumns,
+                      0,
+                      kRows,
+                      out.data(),
+                      kColumns,
+                      true};
   (format == TileFormat::pairs ? kernel.pairs : kernel.singles)(product);
   return out;
 }

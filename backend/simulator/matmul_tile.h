@@ -39,15 +39,29 @@ void pack_pairs(const uint16_t* rows, int64_t row_stride, int depth, int columns
                 uint32_t* packed);
 void pack_singles(const float* rows, int64_t row_stride, int depth, int columns, int panel, uint32_t* packed);
 
+// Where the words of an operand lie: [panel][step][column].
+struct TileOperand {
+  const uint32_t* words;
+  int64_t panel, step;  // words from panel to panel and from step to step
+};
+inline TileOperand packed_operand(const uint32_t* words, int steps, int panel) {
+  return {words, int64_t{steps} * panel, panel};
+}
+// Rows of singles are words of steps as they are; row k starts at rows + k * row_stride. The number of
+// columns is a multiple of `panel`.
+inline TileOperand unpacked_operand(const float* rows, int64_t row_stride, int panel) {
+  return {reinterpret_cast<const uint32_t*>(rows), panel, row_stride};
+}
+
 struct TileProduct {
   TileFormat format;
   int steps;
-  const uint32_t* stationary;  // panels of kPanelRows
-  const uint32_t* moving;      // panels of kPanelColumns
-  int rows, columns;           // of the result
-  int row_begin, row_end;      // computed; row_begin is a multiple of kPanelRows
-  float* out;                  // row 0
-  int64_t out_stride;          // floats from row to row
+  TileOperand stationary;  // panels of kPanelRows
+  TileOperand moving;      // panels of kPanelColumns
+  int rows, columns;       // of the result
+  int row_begin, row_end;  // computed; row_begin is a multiple of kPanelRows
+  float* out;              // row 0
+  int64_t out_stride;      // floats from row to row
   bool accumulate;
 };
 using TileFunction = void (*)(const TileProduct&);

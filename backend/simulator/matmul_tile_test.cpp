@@ -63,8 +63,17 @@ std::vector<float> multiply(const TileKernel& kernel, TileFormat format, const O
   }
   const int stride = o.columns + 3;  // and a guard that must survive
   std::vector<float> out(static_cast<std::size_t>(o.rows * stride), 1.5f);
-  TileProduct t{format, steps,  a.data(),   b.data(), o.rows,    o.columns,
-                0,      o.rows, out.data(), stride,   accumulate};
+  TileProduct t{format,
+                steps,
+                packed_operand(a.data(), steps, kPanelRows),
+                packed_operand(b.data(), steps, kPanelColumns),
+                o.rows,
+                o.columns,
+                0,
+                o.rows,
+                out.data(),
+                stride,
+                accumulate};
   (format == TileFormat::pairs ? kernel.pairs : kernel.singles)(t);
   std::vector<float> result;
   for (int m = 0; m < o.rows; ++m) {
@@ -143,6 +152,39 @@ TEST_P(FastKernelTest, GivesThePortableBits) {
         }
       }
     }
+  }
+}
+
+// Singles of whole panels need no packing: rows anywhere, as far apart as they are.
+TEST(MatmulTileTest, UnpackedSinglesGiveTheBitsOfPackedOnes) {
+  constexpr int kDepth = 37, kRows = 24, kColumns = 96, kGap = 5;
+  const Operands o = draw(kDepth, kRows, kColumns, Values::wild, 5);
+  const auto apart = [&](const std::vector<float>& rows, int columns) {
+    std::vector<float> out;
+    for (int k = 0; k < kDepth; ++k) {
+      out.insert(out.end(), rows.begin() + k * columns, rows.begin() + (k + 1) * columns);
+      out.insert(out.end(), kGap, std::nanf(""));
+    }
+    return out;
+  };
+  const std::vector<float> a = apart(o.a32, kRows), b = apart(o.b32, kColumns);
+  for (const TileKernel* kernel : {&portable_tile_kernel(), avx2_tile_kernel(), avx512_tile_kernel()}) {
+    if (kernel == nullptr) continue;
+    std::vector<float> out(kRows * kColumns, 1.5f);
+    TileProduct t{TileFormat::singles,
+                  kDepth,
+                  unpacked_operand(a.data(), kRows + kGap, kPanelRows),
+                  unpacked_operand(b.data(), kColumns + kGap, kPanelColumns),
+                  kRows,
+                  kColumns,
+                  0,
+                  kRows,
+                  out.data(),
+                  kColumns,
+                  true};
+    kernel->singles(t);
+    EXPECT_TRUE(same_bits(out, multiply(portable_tile_kernel(), TileFormat::singles, o, true)))
+        << kernel->name;
   }
 }
 

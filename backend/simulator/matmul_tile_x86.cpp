@@ -34,19 +34,19 @@ ASSAY_AVX512 inline __m512 step512(__m512 sum, uint32_t a, __m512i b) {
 // A panel of 8 rows by a panel of 32 columns: 16 sums stay in registers over all steps.
 template <bool kPairs>
 ASSAY_AVX512 void tile512(const TileProduct& t) {
+  const int64_t stationary_step = t.stationary.step, moving_step = t.moving.step;
+  const int steps = t.steps;
   for (int n = 0; n < t.columns; n += kPanelColumns) {
-    const uint32_t* moving = t.moving + int64_t{n} * t.steps;
+    const uint32_t* const moving = t.moving.words + n / kPanelColumns * t.moving.panel;
     const int left = t.columns - n;
     const auto mask0 = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
     const auto mask1 = static_cast<__mmask16>(left >= 32 ? 0xffff : left <= 16 ? 0 : (1u << (left - 16)) - 1);
-    // The next panel of the moving operand, in equal shares for each block of rows (words for each row).
-    const uint32_t* const ahead_begin = moving + int64_t{kPanelColumns} * t.steps;
-    const uint32_t* const ahead_end =
-        left > kPanelColumns ? ahead_begin + int64_t{kPanelColumns} * t.steps : ahead_begin;
-    const uint32_t* ahead = ahead_begin;
-    const int64_t share = (ahead_end - ahead_begin) / (t.row_end - t.row_begin) + 1;
+    // The next panel of the moving operand, in equal shares of its steps for each block of rows.
+    const uint32_t* ahead = moving + t.moving.panel;
+    int steps_ahead = left > kPanelColumns ? t.steps : 0;
+    const int share = steps_ahead * kPanelRows / (t.row_end - t.row_begin) + 1;
     for (int m = t.row_begin; m < t.row_end; m += kPanelRows) {
-      const uint32_t* a = t.stationary + int64_t{m} * t.steps;
+      const uint32_t* a = t.stationary.words + m / kPanelRows * t.stationary.panel;
       const uint32_t* b = moving;
       const int rows = t.row_end - m < kPanelRows ? t.row_end - m : kPanelRows;
       float* out = t.out + m * t.out_stride + n;
@@ -55,12 +55,13 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
         _mm_prefetch(reinterpret_cast<const char*>(out + r * t.out_stride), _MM_HINT_T0);
         _mm_prefetch(reinterpret_cast<const char*>(out + r * t.out_stride + 16), _MM_HINT_T0);
       }
-      for (; ahead < ahead_end && ahead < ahead_begin + (m - t.row_begin + kPanelRows) * share; ahead += 16) {
+      for (int s = 0; s < share && steps_ahead > 0; ++s, --steps_ahead, ahead += moving_step) {
         _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + 16), _MM_HINT_T0);
       }
       __m512 sum[kPanelRows][2];
       for (auto& row : sum) row[0] = row[1] = _mm512_setzero_ps();
-      for (int s = 0; s < t.steps; ++s, a += kPanelRows, b += kPanelColumns) {
+      for (int s = 0; s < steps; ++s, a += stationary_step, b += moving_step) {
         const __m512i b0 = _mm512_loadu_si512(b), b1 = _mm512_loadu_si512(b + 16);
 #pragma GCC unroll 8
         for (int r = 0; r < kPanelRows; ++r) {
@@ -117,10 +118,10 @@ ASSAY_AVX2 void sums256(const TileProduct& t, const uint32_t* a, const uint32_t*
     for (int s = 0; s < t.steps; ++s) {
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) {
-        const auto* at = reinterpret_cast<const __m256i*>(b + int64_t{s} * kPanelColumns + v * 8);
+        const auto* at = reinterpret_cast<const __m256i*>(b + s * t.moving.step + v * 8);
         const __m256i bv = _mm256_loadu_si256(at);
-        sum[0][v] = step256<kPairs>(sum[0][v], a[int64_t{s} * kPanelRows + r], bv);
-        sum[1][v] = step256<kPairs>(sum[1][v], a[int64_t{s} * kPanelRows + r + 1], bv);
+        sum[0][v] = step256<kPairs>(sum[0][v], a[s * t.stationary.step + r], bv);
+        sum[1][v] = step256<kPairs>(sum[1][v], a[s * t.stationary.step + r + 1], bv);
       }
     }
     for (int i = 0; i < 2; ++i) {
@@ -135,7 +136,8 @@ void tile256(const TileProduct& t) {
     const int columns = t.columns - n < kPanelColumns ? t.columns - n : kPanelColumns;
     for (int m = t.row_begin; m < t.row_end; m += kPanelRows) {
       float sums[kPanelRows][kPanelColumns];
-      sums256<kPairs>(t, t.stationary + int64_t{m} * t.steps, t.moving + int64_t{n} * t.steps, sums);
+      sums256<kPairs>(t, t.stationary.words + m / kPanelRows * t.stationary.panel,
+                      t.moving.words + n / kPanelColumns * t.moving.panel, sums);
       const int rows = t.row_end - m < kPanelRows ? t.row_end - m : kPanelRows;
       for (int r = 0; r < rows; ++r) {
         float* out = t.out + (m + r) * t.out_stride + n;

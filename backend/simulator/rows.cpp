@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/simulator/lanes.h"
 #include "backend/simulator/turn.h"
 #include "backend/simulator/words.h"
 
@@ -203,6 +204,10 @@ void Row::load(const std::byte* base, float* out) const {
       each(uint16_t{}, [](uint16_t v) { return from_f16(v); });
       break;
     case DType::bf16:
+      if (inner_stride_ == 2) {
+        for_each_run([&](int64_t at, int64_t number) { lanes().from_bf16(base + at, out + number, inner_); });
+        break;
+      }
       each(uint16_t{}, [](uint16_t v) { return from_bf16(v); });
       break;
     default:
@@ -307,6 +312,10 @@ void Row::store(std::byte* base, const float* in, const StochasticRounding* roun
       each(uint16_t{}, [](float v) { return to_f16(v); });
       break;
     case DType::bf16:
+      if (inner_stride_ == 2) {
+        for_each_run([&](int64_t at, int64_t number) { lanes().to_bf16(in + number, base + at, inner_); });
+        break;
+      }
       each(uint16_t{}, [](float v) { return to_bf16(v); });
       break;
     default:

@@ -34,6 +34,23 @@ TensorEngine::TensorEngine(Machine& machine, const TileKernel& kernel)
   to_pack_.reserve(2 * kMaxProducts);
 }
 
+TensorEngine::Operand TensorEngine::operand(const AccessPattern& source, TileFormat format, int panel,
+                                            bool pack) {
+  constexpr TileOperand kPacked{nullptr, 0, 0};
+  const bool whole = !pack && format == TileFormat::singles && source.dtype == DType::f32 &&
+                     source.offset % 4 == 0 && source.free_elements() % panel == 0 &&
+                     machine_.make_row(source).contiguous();
+  if (!whole) return {packed(source, format, panel), kPacked};
+  const auto* rows = reinterpret_cast<const float*>(machine_.row(source, 0) + source.offset);
+  return {0, unpacked_operand(rows, machine_.sbuf.pitch() / 4, panel)};
+}
+
+TileOperand TensorEngine::words_of(const Operand& operand) const {
+  if (operand.unpacked.words != nullptr) return operand.unpacked;
+  const Packed& entry = entries_[operand.entry];
+  return packed_operand(entry.words.data(), steps_of(entry.format, entry.source.partitions), entry.panel);
+}
+
 std::size_t TensorEngine::packed(const AccessPattern& source, TileFormat format, int panel) {
   const uint64_t last_write = machine_.sbuf.last_write(source);
   const std::size_t set = hash(source, panel) * kWays;
@@ -105,12 +122,14 @@ void TensorEngine::matmul(const Execution& e) {
   const AccessPattern &dst = e.op(0), &stationary = e.op(1), &moving = e.op(2);
   if (products_.size() == kMaxProducts) flush();
   const TileFormat format = format_of(stationary.dtype, moving.dtype);
-  std::size_t a = packed(stationary, format, kPanelRows);
+  // Each panel of moving columns reads all of the stationary operand: for a whole bank of them it is packed.
+  const bool often = moving.free_elements() >= machine_.core.psum_bank_bytes / 4;
+  Operand a = operand(stationary, format, kPanelRows, often);
   const uint64_t before = flushes_;
-  std::size_t b = packed(moving, format, kPanelColumns);
+  Operand b = operand(moving, format, kPanelColumns, false);
   if (flushes_ != before) {  // looking up the second flushed, so the first may have been replaced
-    a = packed(stationary, format, kPanelRows);
-    b = packed(moving, format, kPanelColumns);
+    a = operand(stationary, format, kPanelRows, often);
+    b = operand(moving, format, kPanelColumns, false);
   }
   const AccessPattern::Extent extent = dst.extent();
   const int64_t bank_bytes = machine_.core.psum_bank_bytes;
@@ -131,8 +150,8 @@ void TensorEngine::compute(const Product& product, int first, int last, Scratch&
   const auto columns = static_cast<int>(row.count());
   TileProduct t{.format = product.format,
                 .steps = steps_of(product.format, product.depth),
-                .stationary = entries_[product.stationary].words.data(),
-                .moving = entries_[product.moving].words.data(),
+                .stationary = words_of(product.stationary),
+                .moving = words_of(product.moving),
                 .rows = dst.partitions,
                 .columns = columns,
                 .row_begin = begin,
@@ -251,8 +270,17 @@ void TensorEngine::transpose(const Execution& e) {
       pack_singles(ones.data(), rows, rows, rows, kPanelColumns, b.words.data());
     }
     std::vector<float> out(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows));
-    const TileProduct t{format, steps,   a.words.data(), b.words.data(), columns, rows,
-                        0,      columns, out.data(),     rows,           false};
+    const TileProduct t{format,
+                        steps,
+                        packed_operand(a.words.data(), steps, kPanelRows),
+                        packed_operand(b.words.data(), steps, kPanelColumns),
+                        columns,
+                        rows,
+                        0,
+                        columns,
+                        out.data(),
+                        rows,
+                        false};
     (format == TileFormat::pairs ? kernel_.pairs : kernel_.singles)(t);
     for (int c = 0; c < columns; ++c) e.store(to, 0, c, out.data() + int64_t{c} * rows);
     return;

@@ -11,8 +11,9 @@ namespace assay::backend {
 
 // Products are collected and executed together when anything else could see their results: consecutive
 // nc_matmuls read only SBUF and write only PSUM, so products of different PSUM banks or partitions are
-// independent, and those of the same place stay in program order. Operands are packed once for as long as
-// their bytes in SBUF do not change.
+// independent, and those of the same place stay in program order. fp32 operands of whole panels are read
+// where they lie, unless they are read often; others are packed once for as long as their bytes in SBUF do
+// not change.
 class TensorEngine {
  public:
   TensorEngine(Machine& machine, const TileKernel& kernel);
@@ -37,9 +38,14 @@ class TensorEngine {
     bool stale = true;        // to be packed before the next products
     std::vector<uint32_t> words;
   };
+  // Words that lie in SBUF as the kernels read them, or a Packed entry.
+  struct Operand {
+    std::size_t entry;
+    TileOperand unpacked;  // words is nullptr: packed
+  };
   struct Product {
     AccessPattern dst;
-    std::size_t stationary, moving;  // Packed entries
+    Operand stationary, moving;
     TileFormat format;
     int depth;
     bool accumulate;
@@ -47,6 +53,8 @@ class TensorEngine {
     int bank;           // of dst; -1 if it spans several
   };
 
+  Operand operand(const AccessPattern& source, TileFormat format, int panel, bool pack);
+  TileOperand words_of(const Operand& operand) const;
   std::size_t packed(const AccessPattern& source, TileFormat format, int panel);
   void pack(Packed& entry, Scratch& scratch);
   void move_transposed(const Execution& e);

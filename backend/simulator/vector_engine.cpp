@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend/simulator/alu.h"
+#include "backend/simulator/lanes.h"
 #include "backend/simulator/machine.h"
 #include "backend/simulator/words.h"
 
@@ -130,10 +131,9 @@ bool strided(const Execution& e) {
         const float *a = x[0] + at_x, *b = x[1] + at_y;
         float* out = z + at_z;
         if (dz == 1 && dx == 1 && dy == 1) {
-          for (int64_t j = 0; j < n; ++j) out[j] = f(a[j], b[j]);
+          lanes().pairs(op, a, b, out, n);
         } else if (dz == 1 && dx == 1 && dy == 0) {
-          const float constant = *b;
-          for (int64_t j = 0; j < n; ++j) out[j] = f(a[j], constant);
+          lanes().number(op, a, *b, false, out, n);
         } else {
           for (int64_t j = 0; j < n; ++j) out[j * dz] = f(a[j * dx], b[j * dy]);
         }
@@ -178,10 +178,7 @@ void activation(const Execution& e) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     float* y = results.at(p, s.floats(1, n));
     const float a = scale.at(p), b = bias.at(p);
-    for (int64_t j = 0; j < n; ++j) {
-      const float scaled = x[j] * a;
-      y[j] = scaled + b;
-    }
+    lanes().scale_and_shift(x, a, b, y, n);
     backend::activation(i.function, y, i.immediate[2], m.options.quirks.activation_range, y, n);
     results.store(p, y);
     if (!reduce) return;
@@ -269,12 +266,8 @@ void tensor_scalar(const Execution& e) {
     // Both scalars before results are written: they may lie in the destination.
     const float operand0 = first.at(p), operand1 = second.at(p);
     float *y = s.floats(1, n), *z = results.at(p, s.floats(2, n));
-    std::fill_n(y, n, operand0);
-    i.reverse0 ? alu(i.op0, y, x, z, n) : alu(i.op0, x, y, z, n);
-    if (i.op1 != AluOp::none) {
-      std::fill_n(y, n, operand1);
-      i.reverse1 ? alu(i.op1, y, z, z, n) : alu(i.op1, z, y, z, n);
-    }
+    alu(i.op0, x, operand0, i.reverse0, z, y, n);
+    if (i.op1 != AluOp::none) alu(i.op1, z, operand1, i.reverse1, z, y, n);
     results.store(p, z);
   });
 }
@@ -289,8 +282,7 @@ void scalar_tensor_tensor(const Execution& e) {
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     float *y = s.floats(1, n), *z = results.at(p, s.floats(2, n));
-    std::fill_n(y, n, scalar.at(p));
-    i.reverse0 ? alu(i.op0, y, x, z, n) : alu(i.op0, x, y, z, n);
+    alu(i.op0, x, scalar.at(p), i.reverse0, z, y, n);
     const float* t = tensor.view(m.row(e.op(3), p), s.floats(3, n));
     i.reverse1 ? alu(i.op1, t, z, z, n) : alu(i.op1, z, t, z, n);
     results.store(p, z);

@@ -209,10 +209,8 @@ __attribute__((target("avx2"))) bool evaluate_many_avx2(Activation function, con
 
 bool activation_of_many(Activation function, const float* x, float* out, int64_t n, VectorWidth width) {
 #if defined(__x86_64__) && defined(__GNUC__)
-  static const bool avx512 = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx512 && width == VectorWidth::best) return evaluate_many_avx512(function, x, out, n);
-  if (avx2 && width != VectorWidth::portable) return evaluate_many_avx2(function, x, out, n);
+  if (cpu_has_avx512() && width == VectorWidth::best) return evaluate_many_avx512(function, x, out, n);
+  if (cpu_has_avx2() && width != VectorWidth::portable) return evaluate_many_avx2(function, x, out, n);
 #endif
   return evaluate_many(function, x, out, n);
 }

@@ -4,11 +4,9 @@
 #include <cstdint>
 
 #include "backend/isa/ops.h"
+#include "backend/simulator/lanes.h"
 
 namespace assay::backend {
-
-// Which instructions are used; the best that the CPU has unless a test asks for less.
-enum class VectorWidth { best, avx2, portable };
 
 // out[i] = function(x[i]), computed in double (relative error below 1e-15) and rounded to fp32 once; `out`
 // may be x. False, and nothing is written, for functions that are not among these. Bits do not depend on the

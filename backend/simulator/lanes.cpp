@@ -1,0 +1,143 @@
+#include "backend/simulator/lanes.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace assay::backend {
+namespace {
+
+// A function of the baseline machine is inlined into one for wider vectors, and becomes code for these.
+#define ASSAY_LANE inline __attribute__((always_inline))
+
+ASSAY_LANE float larger(float a, float b) {
+  const float other = std::isnan(b) ? b : (a == b ? (std::signbit(a) ? b : a) : b);
+  return std::isnan(a) || a > b ? a : other;
+}
+ASSAY_LANE float smaller(float a, float b) {
+  const float other = std::isnan(b) ? b : (a == b ? (std::signbit(a) ? a : b) : b);
+  return std::isnan(a) || a < b ? a : other;
+}
+
+// Calls run(f) with the operator as a function; `run` is inlined into one loop an operator.
+template <typename Run>
+ASSAY_LANE bool with_operator(AluOp op, const Run& run) {
+#define ASSAY_OPERATOR(name, expression)                                                    \
+  case AluOp::name:                                                                         \
+    run([](float a, float b) __attribute__((always_inline))->float { return expression; }); \
+    return true
+  switch (op) {
+    ASSAY_OPERATOR(add, a + b);
+    ASSAY_OPERATOR(subtract, a - b);
+    ASSAY_OPERATOR(multiply, a * b);
+    ASSAY_OPERATOR(divide, a / b);
+    ASSAY_OPERATOR(max, larger(a, b));
+    ASSAY_OPERATOR(min, smaller(a, b));
+    ASSAY_OPERATOR(is_eq, a == b ? 1.0f : 0.0f);
+    ASSAY_OPERATOR(is_ne, a != b ? 1.0f : 0.0f);
+    ASSAY_OPERATOR(is_gt, a > b ? 1.0f : 0.0f);
+    ASSAY_OPERATOR(is_ge, a >= b ? 1.0f : 0.0f);
+    ASSAY_OPERATOR(is_lt, a < b ? 1.0f : 0.0f);
+    ASSAY_OPERATOR(is_le, a <= b ? 1.0f : 0.0f);
+    default:
+      return false;
+  }
+#undef ASSAY_OPERATOR
+}
+
+// ivdep: where `out` is an operand, each element is read before it is written, by the same step.
+ASSAY_LANE bool pairs_of(AluOp op, const float* x, const float* y, float* out, int64_t n) {
+  return with_operator(
+      op, [&](auto f) __attribute__((always_inline)) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
+      });
+}
+
+ASSAY_LANE bool number_with(AluOp op, const float* x, float number, bool reverse, float* out, int64_t n) {
+  return with_operator(
+      op, [&](auto f) __attribute__((always_inline)) {
+        if (reverse) {
+#pragma GCC ivdep
+          for (int64_t i = 0; i < n; ++i) out[i] = f(number, x[i]);
+        } else {
+#pragma GCC ivdep
+          for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], number);
+        }
+      });
+}
+
+ASSAY_LANE void scale_and_shift_of(const float* x, float scale, float shift, float* out, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const float scaled = x[i] * scale;
+    out[i] = scaled + shift;
+  }
+}
+
+ASSAY_LANE void widen(const std::byte* x, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, x + i * 2, 2);
+    out[i] = std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
+}
+
+ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(x[i]);
+    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const uint32_t quiet = (bits >> 16) | 0x40u;
+    const auto result = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+    std::memcpy(out + i * 2, &result, 2);
+  }
+}
+
+#define ASSAY_LANES(suffix, attributes)                                                             \
+  attributes bool pairs_##suffix(AluOp op, const float* x, const float* y, float* out, int64_t n) { \
+    return pairs_of(op, x, y, out, n);                                                              \
+  }                                                                                                 \
+  attributes bool number_##suffix(AluOp op, const float* x, float number, bool reverse, float* out, \
+                                  int64_t n) {                                                      \
+    return number_with(op, x, number, reverse, out, n);                                             \
+  }                                                                                                 \
+  attributes void scale_##suffix(const float* x, float scale, float shift, float* out, int64_t n) { \
+    scale_and_shift_of(x, scale, shift, out, n);                                                    \
+  }                                                                                                 \
+  attributes void widen_##suffix(const std::byte* x, float* out, int64_t n) { widen(x, out, n); }   \
+  attributes void narrow_##suffix(const float* x, std::byte* out, int64_t n) { narrow(x, out, n); } \
+  constexpr Lanes kLanes_##suffix{pairs_##suffix, number_##suffix, scale_##suffix, widen_##suffix,  \
+                                  narrow_##suffix};
+
+ASSAY_LANES(portable, )
+#if defined(__x86_64__) && defined(__GNUC__)
+ASSAY_LANES(avx2, __attribute__((target("avx2"))))
+ASSAY_LANES(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))))
+#endif
+
+}  // namespace
+
+#if defined(__x86_64__) && defined(__GNUC__)
+bool cpu_has_avx512() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  return has;
+}
+bool cpu_has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2");
+  return has;
+}
+const Lanes& lanes(VectorWidth width) {
+  if (width == VectorWidth::best && cpu_has_avx512()) return kLanes_avx512;
+  return width != VectorWidth::portable && cpu_has_avx2() ? kLanes_avx2 : kLanes_portable;
+}
+#else
+bool cpu_has_avx512() { return false; }
+bool cpu_has_avx2() { return false; }
+const Lanes& lanes(VectorWidth) { return kLanes_portable; }
+#endif
+
+float maximum_of(float a, float b) { return larger(a, b); }
+float minimum_of(float a, float b) { return smaller(a, b); }
+
+}  // namespace assay::backend

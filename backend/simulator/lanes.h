@@ -1,0 +1,37 @@
+// Loops over packed elements in which elementwise instructions spend their time, compiled for several widths
+// of vectors and chosen at run time. Bits do not depend on the choice: the same operations, none of them
+// fused (where both operands are NaN, which of their payloads the result has is open).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/isa/ops.h"
+
+namespace assay::backend {
+
+// Which instructions are used; the best that the CPU has unless a test asks for less.
+enum class VectorWidth { best, avx2, portable };
+
+struct Lanes {
+  // out[i] = x[i] op y[i]; `out` may be x or y. False, and nothing is written, if the operator is none of
+  // add, subtract, multiply, divide, max, min and the comparisons.
+  bool (*pairs)(AluOp op, const float* x, const float* y, float* out, int64_t n);
+  // out[i] = x[i] op number, or number op x[i]; otherwise as above.
+  bool (*number)(AluOp op, const float* x, float number, bool reverse, float* out, int64_t n);
+  // out[i] = x[i] * scale + shift, rounded twice; `out` may be x.
+  void (*scale_and_shift)(const float* x, float scale, float shift, float* out, int64_t n);
+  // Of any alignment.
+  void (*from_bf16)(const std::byte* x, float* out, int64_t n);
+  void (*to_bf16)(const float* x, std::byte* out, int64_t n);  // to nearest even
+};
+const Lanes& lanes(VectorWidth width = VectorWidth::best);
+
+// Whether this process may use the instructions of such vectors.
+bool cpu_has_avx512();  // F, DQ, VL and BW
+bool cpu_has_avx2();
+
+float maximum_of(float a, float b);  // NaN if either is; +0 above -0
+float minimum_of(float a, float b);
+
+}  // namespace assay::backend
