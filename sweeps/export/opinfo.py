@@ -18,30 +18,25 @@ import argparse
 import collections
 import fnmatch
 import functools
-import json
 import logging
 import math
 import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import mpmath
 import torch
-import zstandard
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from . import interpreter
-from .draws import data_entry
-from .graph_json import model_json
 from .make_pt2 import named_outputs
+from .pack import Sample, as_pairs, line, write_lines
 from .tensor_file import write
 
-FORMAT = 1
 PACK_SAMPLES = 3
 """Samples of one OpInfo entry in the committed set."""
 PACK_ELEMENTS = 128
@@ -73,18 +68,6 @@ DTYPES = {
     torch.uint8, torch.bool, torch.complex64, torch.complex128,
 }
 """Of the values of a graph."""
-
-
-@dataclass
-class Sample:
-    name: str
-    number: int
-    program: torch.export.ExportedProgram
-    inputs: dict[str, torch.Tensor]
-    outputs: dict[str, torch.Tensor]
-
-    def elements(self) -> int:
-        return sum(t.numel() for t in (*self.inputs.values(), *self.outputs.values()))
 
 
 def entry_name(entry: OpInfo) -> str:
@@ -193,11 +176,6 @@ def samples_of(
         yield made_sample
 
 
-def as_pairs(tensor: torch.Tensor) -> torch.Tensor:
-    """Complex as a real view with a last dimension of 2."""
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-
-
 def expected_of(sample: Sample) -> dict[str, torch.Tensor]:
     function = BY_SERIES.get(sample.name)
     if function is None:
@@ -209,24 +187,6 @@ def expected_of(sample: Sample) -> dict[str, torch.Tensor]:
     return {name: torch.tensor(values, dtype=torch.float64).reshape(output.shape)}
 
 
-def document(sample: Sample) -> dict[str, Any]:
-    """A catalogue document (core/io/catalogue.cpp) with given inputs and expected outputs."""
-    model = model_json(sample.program)
-    weights = {**sample.program.state_dict, **sample.program.constants}
-    model["assay"] = {
-        "format": FORMAT,
-        "id": f"{sample.name}/{sample.number}",
-        "weights": {
-            spec.target: data_entry(weights[spec.target])
-            for spec in sample.program.graph_signature.input_specs
-            if spec.target is not None
-        },
-        "inputs": {name: data_entry(tensor) for name, tensor in sample.inputs.items()},
-        "expected": {name: data_entry(as_pairs(tensor)) for name, tensor in expected_of(sample).items()},
-    }
-    return model
-
-
 def lines_of(entry: OpInfo, left_out: collections.Counter[str], cap: int | None, raw: bool) -> list[str]:
     """Documents of the samples up to `cap`; None: of the compact set."""
     if cap is not None:
@@ -234,7 +194,7 @@ def lines_of(entry: OpInfo, left_out: collections.Counter[str], cap: int | None,
     else:
         made = list(samples_of(entry, left_out, PACK_ELEMENTS, PACK_SAMPLES, raw))
         made = made or list(samples_of(entry, left_out, PACK_LARGEST, 1, raw))
-    return [json.dumps(document(sample), separators=(",", ":")) for sample in made]
+    return [line(sample, expected_of(sample)) for sample in made]
 
 
 def apart(work: Callable[..., Any], entry: OpInfo, left_out: collections.Counter[str], *arguments: Any) -> Any:
@@ -268,11 +228,8 @@ def write_pack(path: Path, names: str, cap: int | None, raw: bool) -> None:
         lines += made or []
         if made == []:
             print(f"{entry_name(entry)}: no sample fits", flush=True)
-    text = "".join(line + "\n" for line in lines).encode("utf-8")
-    packed = zstandard.ZstdCompressor(level=19, write_content_size=True).compress(text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(packed)
-    print(f"{path}: {len(lines)} samples, {len(packed)} bytes; left out: {dict(left_out)}")
+    size = write_lines(path, lines)
+    print(f"{path}: {len(lines)} samples, {size} bytes; left out: {dict(left_out)}")
 
 
 def write_files(
