@@ -17,8 +17,10 @@ bool changes_in_place(const Graph& graph);
 
 // Replaces every in-place operator by its functional form, later uses of what it changed by its result, and
 // adds the mutations of buffers, parameters and user inputs to the outputs (before the user outputs, as
-// PyTorch orders them). Throws Error{unsupported} where a view of the changed tensor, or the tensor that it
-// views, is still used afterwards: then only PyTorch's own functionalisation (run_decompositions) is right.
+// PyTorch orders them). A write to a view changes the tensor that it views, and a write to a tensor its views
+// (core/graph/views.h). Throws Error{unsupported} where something that is used afterwards shares or may share
+// the memory and how is not known (as_strided, reshape): then only PyTorch's own functionalisation
+// (run_decompositions) is right.
 void functionalise(Graph& graph);
 
 }  // namespace assay

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/graph/builder.h"
-#include "core/graph/functionalise.h"
 #include "core/graph/json.h"
 
 namespace assay {
@@ -151,104 +149,6 @@ TEST(SingleNodeGraph, IsEqualForEqualSignatures) {
   Graph other = small_graph();
   other.nodes[0].arguments[1].value = ValueArg{0};  // a + a
   EXPECT_NE(graph_to_json(single), graph_to_json(single_node_graph(other, other.nodes[0])));
-}
-
-TEST(Functionalise, FindsFunctionalForms) {
-  EXPECT_EQ(functional_form("aten::relu_.default"), "aten::relu.default");
-  EXPECT_EQ(functional_form("aten::add_.Tensor"), "aten::add.Tensor");
-  EXPECT_EQ(functional_form("aten::add.Tensor"), "");
-  EXPECT_EQ(functional_form("aten::no_such_thing_.default"), "");
-  EXPECT_EQ(functional_form("_"), "");
-  EXPECT_EQ(functional_form(""), "");
-}
-
-// add_ changes the parameter; relu and the output read it afterwards.
-TEST(Functionalise, RedirectsLaterUsesAndAddsTheMutation) {
-  Graph graph = small_graph();
-  graph.nodes[0].op = "aten::add_.Tensor";
-  graph.nodes[1].arguments[0].value = ValueArg{0};
-  graph.outputs.push_back({0, OutputKind::user, "", {}});
-  functionalise(graph);
-  EXPECT_NO_THROW(validate(graph));
-  EXPECT_EQ(graph.nodes[0].op, "aten::add.Tensor");
-  EXPECT_EQ(graph.nodes[1].arguments[0].value, Argument(ValueArg{2}));
-  ASSERT_EQ(graph.outputs.size(), 3u);
-  EXPECT_EQ(graph.outputs[0].kind, OutputKind::buffer_mutation);
-  EXPECT_EQ(graph.outputs[0].target, "w");
-  EXPECT_EQ(graph.outputs[0].value, 2);
-  EXPECT_EQ(graph.outputs[2].value, 2);
-}
-
-// What is wrong with a call is for validate() to say.
-TEST(Functionalise, LeavesCallsWithoutATensorAlone) {
-  GraphBuilder builder("in-place");
-  const ValueId x = builder.input("x", DType::f32, {3});
-  builder.output(x);
-  builder.declared_node("aten::relu_.default", {}, {{DType::f32, {3}}});
-  Graph graph = builder.build_unchecked();
-  EXPECT_TRUE(changes_in_place(graph));
-  EXPECT_NO_THROW(functionalise(graph));
-  EXPECT_EQ(graph.nodes[0].op, "aten::relu_.default");
-  EXPECT_THROW(validate(graph), Error);
-}
-
-// Exports that were not decomposed hide it: the schema of batch_norm says nothing of the buffers that it
-// changes.
-TEST(Functionalise, BatchNormInTrainingChangesItsRunningStatistics) {
-  for (const bool training : {true, false}) {
-    GraphBuilder builder("bn");
-    const ValueId x = builder.input("x", DType::f32, {4, 3});
-    const ValueId mean = builder.input("mean", DType::f32, {3}, InputKind::buffer, "bn.running_mean");
-    const ValueId variance = builder.input("variance", DType::f32, {3}, InputKind::buffer, "bn.running_var");
-    builder.output(builder.call("aten::batch_norm.default", {{"input", ValueArg{x}},
-                                                             {"weight", NoneArg{}},
-                                                             {"bias", NoneArg{}},
-                                                             {"running_mean", ValueArg{mean}},
-                                                             {"running_var", ValueArg{variance}},
-                                                             {"training", training},
-                                                             {"momentum", 0.1},
-                                                             {"eps", 1e-5},
-                                                             {"cudnn_enabled", false}}));
-    Graph graph = builder.build();
-    functionalise(graph);
-    EXPECT_NO_THROW(validate(graph));
-    if (!training) {
-      EXPECT_EQ(graph.nodes[0].op, "aten::batch_norm.default");
-      EXPECT_EQ(graph.outputs.size(), 1u);
-      continue;
-    }
-    EXPECT_EQ(graph.nodes[0].op, "aten::_native_batch_norm_legit_functional.default");
-    ASSERT_EQ(graph.outputs.size(), 3u);
-    EXPECT_EQ(graph.outputs[0].kind, OutputKind::buffer_mutation);
-    EXPECT_EQ(graph.outputs[0].target, "bn.running_mean");
-    EXPECT_EQ(graph.outputs[0].value, graph.nodes[0].outputs.at(3));
-    EXPECT_EQ(graph.outputs[1].target, "bn.running_var");
-    EXPECT_EQ(graph.outputs[1].value, graph.nodes[0].outputs.at(4));
-    EXPECT_EQ(graph.outputs[2].value, graph.nodes[0].outputs.at(0));
-  }
-}
-
-TEST(Functionalise, RefusesWhatAViewWouldSee) {
-  Graph graph = small_graph();
-  graph.values.push_back({"v", ValueKind::tensor, DType::f32, {6}, 0, {}});
-  graph.nodes.insert(
-      graph.nodes.begin(),
-      {"view", "aten::view.default", {{"self", ValueArg{0}}, {"size", IntListArg{{6}, {}}}}, {4}, {}});
-  graph.values[2].producer = 1;
-  graph.values[3].producer = 2;
-  graph.nodes[1].op = "aten::add_.Tensor";
-  EXPECT_NO_THROW({
-    Graph unused = graph;
-    functionalise(unused);  // nobody reads the view afterwards
-  });
-  graph.outputs.push_back({4, OutputKind::user, "", {}});
-  try {
-    functionalise(graph);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("'add'"), HasSubstr("'v'"), HasSubstr("run_decompositions")));
-  }
 }
 
 }  // namespace

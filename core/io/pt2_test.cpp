@@ -87,9 +87,15 @@ TEST(Pt2, ReadsExportsThatWereNotDecomposed) {
   EXPECT_EQ(model.graph.nodes[1].source.module_path, "linear");
 }
 
-TEST(Pt2, RefusesMutationsThatViewsSee) {
-  EXPECT_THAT(pt2_refusal(read_file(path_of("view_mutation")), ErrorCode::unsupported),
-              HasSubstr("run_decompositions"));
+// The row that is returned was taken before the tensor changed.
+TEST(Pt2, ViewsSeeWhatIsWrittenAfterwards) {
+  const Model model = read_pt2("view_mutation");
+  std::vector<std::string> ops;
+  for (const Node& node : model.graph.nodes) ops.push_back(node.op);
+  EXPECT_EQ(ops, (std::vector<std::string>{"aten::add.Tensor", "aten::select.int", "aten::mul.Tensor",
+                                           "aten::select.int"}));
+  ASSERT_EQ(model.graph.outputs.size(), 1u);
+  EXPECT_EQ(model.graph.outputs[0].value, model.graph.nodes.back().outputs[0]);
 }
 
 TEST(Pt2, ListsUnknownOperators) {

@@ -1,5 +1,6 @@
 #include "suites/witness/witness_suite.h"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "harness/case/packed_case.h"
 
 extern "C" const char assay_asset_opinfo_begin[], assay_asset_opinfo_end[];
+extern "C" const char assay_asset_writes_begin[], assay_asset_writes_end[];
 
 namespace assay::suites {
 namespace {
@@ -15,12 +17,17 @@ class WitnessSuite : public Suite {
  public:
   std::string name() const override { return "witness"; }
   std::string description() const override {
-    return "PyTorch's OpInfo samples against the fp64 values that PyTorch computed for them";
+    return "PyTorch's OpInfo samples, and programs that write in place, against PyTorch's own fp64 values";
   }
   void make_cases(uint64_t /*seed*/, const CaseSink& sink) const override {
-    const std::string_view pack(assay_asset_opinfo_begin, assay_asset_opinfo_end);
-    read_pack(pack, "suites/witness/data/opinfo.jsonl.zst", [&](PackedModel packed) {
-      Case c = case_of(std::move(packed), "opinfo.jsonl.zst");
+    read("opinfo.jsonl.zst", {assay_asset_opinfo_begin, assay_asset_opinfo_end}, sink);
+    read("writes.jsonl.zst", {assay_asset_writes_begin, assay_asset_writes_end}, sink);
+  }
+
+ private:
+  static void read(const std::string& file, std::string_view pack, const CaseSink& sink) {
+    read_pack(pack, "suites/witness/data/" + file, [&](PackedModel packed) {
+      Case c = case_of(std::move(packed), file);
       c.id = "witness/" + c.id;
       c.suite = "witness";
       sink(std::move(c));

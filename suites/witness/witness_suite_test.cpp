@@ -17,10 +17,12 @@ TEST(WitnessSuite, EverySampleIsACaseWithInputsAndExpectedOutputs) {
     ASSERT_TRUE(c.graph) << c.id << ": " << c.graph_error;
     for (const auto& [name, recipe] : c.inputs)
       EXPECT_TRUE(std::holds_alternative<Tensor>(recipe.source)) << c.id << ": " << name << " is drawn";
-    EXPECT_EQ(c.expected_source, "golden:opinfo.jsonl.zst");
+    const bool writes = c.id.starts_with("witness/writes.");
+    EXPECT_EQ(c.expected_source, writes ? "golden:writes.jsonl.zst" : "golden:opinfo.jsonl.zst");
     EXPECT_FALSE(c.load_expected().empty()) << c.id;
   });
   EXPECT_GE(ids.size(), 1300u);
+  EXPECT_TRUE(ids.contains("witness/writes.cache_slice/4"));
   EXPECT_GE(entries.size(), 500u);
 }
 
