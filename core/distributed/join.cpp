@@ -64,8 +64,16 @@ class Joining {
     std::map<std::string, int64_t> calls;  // of each group
   };
 
-  void check() const {
-    programs_.groups.check();
+  void check() {
+    ProcessGroups world;
+    world.world_size = programs_.groups.world_size;
+    world.check();
+    try {
+      programs_.groups.check();
+    } catch (const Error& error) {
+      // Every rank makes all groups, and none of them this one.
+      for (std::size_t r = 0; r < ranks_; ++r) fail(static_cast<int>(r), error.what());
+    }
     if (ranks_ != static_cast<std::size_t>(programs_.groups.world_size)) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("{} programs for a world of {} ranks", ranks_, programs_.groups.world_size));

@@ -62,8 +62,8 @@ struct Case {
 
   Checks checks;
   std::string mutant;  // defect that the worker plants, "" for none
-  // Suite `selftest`: cases of one operator in which the defect is planted, in this order, until one of them
-  // shows it. The record is about all of them; `graph` is the first one's.
+  // Suite `selftest`: cases of one operator in which the defect is planted, until one shows it. Of ranks: how
+  // a step goes on (harness/run/rank_resume.h). The record is about all; `graph` is the first one's.
   std::vector<std::shared_ptr<const Case>> trials;
   int world_size = 1;
   // Distributed cases: the programs of the ranks, of which `graph` is the joined one

@@ -30,6 +30,7 @@ class Program {
   }
 
   std::vector<Tensor> run() {
+    check_groups();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       suffer(static_cast<int>(n));
@@ -52,6 +53,15 @@ class Program {
   }
 
  private:
+  void check_groups() {
+    try {
+      task_.groups.check();
+    } catch (const Error& error) {
+      refused_ = true;
+      throw RankError(error.what());
+    }
+  }
+
   void suffer(int node) {
     if (!task_.fault || task_.fault->node != node) return;
     at_node_(graph_.nodes[static_cast<std::size_t>(node)].name);

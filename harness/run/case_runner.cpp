@@ -15,6 +15,7 @@
 #include "harness/judge/expected.h"
 #include "harness/run/eligibility.h"
 #include "harness/run/note.h"
+#include "harness/run/rank_resume.h"
 #include "harness/run/steps_case.h"
 #include "harness/run/worker_options.h"
 #include "harness/worker/graph_names.h"
@@ -135,7 +136,15 @@ std::optional<CaseOutcome> CaseRunner::run(const PlannedCase& planned) {
     conclude(outcome->record, status, reason, detail);
   };
   try {
-    outcome = planned.c->trials.empty() ? attempt(planned, blank) : attempt_mutant(planned, blank);
+    if (planned.c->trials.empty()) {
+      outcome = attempt(planned, blank);
+    } else if (planned.c->ranks) {
+      outcome = run_resumed(*planned.c, blank, [&](const Case& c) {
+        return attempt({std::make_shared<const Case>(c), planned.mode, planned.same_as}, blank);
+      });
+    } else {
+      outcome = attempt_mutant(planned, blank);
+    }
   } catch (const JudgeFailure& failure) {
     failed(failure.status, failure.reason, failure.detail);
   } catch (const Error& error) {

@@ -56,9 +56,10 @@ RankPrograms rank_programs_from(const Fields& fields) {
   programs.groups.world_size = static_cast<int>(programs.graphs.size());
   for (const auto& [name, ranks] : fields.at("groups").items()) {
     if (!ranks.is_array()) fields.fail("groups", "lists of ranks");
+    std::vector<int>& members = programs.groups.groups[name];  // a group without ranks is one to refuse
     for (const nlohmann::json& rank : ranks) {
       if (!rank.is_number_integer()) fields.fail("groups", "lists of ranks");
-      programs.groups.groups[name].push_back(rank.get<int>());
+      members.push_back(rank.get<int>());
     }
   }
   for (const nlohmann::json& entry : fields.array("faults")) {

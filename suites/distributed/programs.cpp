@@ -140,22 +140,88 @@ void identities(int n, const CaseSink& sink) {
     c.checks().exact_probe = true;
     sink(c.build());
   }
+  {
+    // A result that nobody waits for, and one that is waited for again and again.
+    RankCase c(n, "programs/never-waited-and-waited-twice");
+    for (int r = 0; r < n; ++r) {
+      const ValueId x = c.integers(r, "x", DType::f32, {5}, -4, 5),
+                    y = c.integers(r, "y", DType::f32, {5}, -4, 5);
+      c.at(r).call(
+          "_c10d_functional::all_reduce.default",
+          {{"input", ValueArg{x}}, {"reduce_op", std::string("sum")}, {"group_name", std::string("world")}});
+      ValueId sum = all_reduce(c, r, y, "world");
+      for (int k = 0; k < 2; ++k) {
+        sum = c.at(r).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{sum}}});
+      }
+      c.output(r, sum);
+    }
+    c.checks().exact_probe = true;
+    sink(c.build());
+  }
+  {
+    // Groups of the same ranks under two names, one of them turned round, called in turn.
+    RankCase c(n, "programs/groups-of-the-same-ranks");
+    std::vector<int> forward, back;
+    for (int r = 0; r < n; ++r) forward.push_back(r), back.insert(back.begin(), r);
+    c.group("forward", forward);
+    c.group("back", back);
+    for (int r = 0; r < n; ++r) {
+      ValueId x = c.integers(r, "x", DType::i32, {2}, -4, 5);
+      for (const char* group : {"forward", "back", "world", "back", "forward"})
+        c.output(r, all_gather(c, r, x, group));
+    }
+    c.checks().exact_probe = true;
+    sink(c.build());
+  }
+  {
+    // Nothing to move, in every way.
+    RankCase c(n, "programs/without-elements");
+    for (int r = 0; r < n; ++r) {
+      const ValueId rows = c.integers(r, "rows", DType::bf16, {0, 3}, -4, 5);
+      const ValueId columns = c.integers(r, "columns", DType::bf16, {2 * n, 0}, -4, 5);
+      for (const ValueId x : {rows, columns}) {
+        c.output(r, all_reduce(c, r, x, "world"));
+        c.output(r, all_gather(c, r, x, "world"));
+        c.output(r, reduce_scatter(c, r, x, "world"));
+      }
+      c.barrier(r);
+    }
+    c.checks().exact_probe = true;
+    sink(c.build());
+  }
 }
 
-// On both sides of 1 MiB, as nccl-tests count bytes, where a device may change its algorithm.
+// On both sides of 32 KiB, 1 MiB and 56 MiB, as nccl-tests count bytes, where a device may change its
+// algorithm.
 void regimes(int n, const CaseSink& sink) {
   if (n < 2 || n > 8) return;
   constexpr int64_t kElements = (int64_t{1} << 20) / 4;
   const int64_t rows = (kElements + n - 1) / n;
+  const auto at_size = [&](const std::string& operation, const std::string& size, const Shape& shape,
+                           auto&& call) {
+    RankCase c(n, fmt::format("regimes/{}/{}", operation, size));
+    for (int r = 0; r < n; ++r) c.output(r, call(c, r, c.integers(r, "x", DType::f32, shape, -4, 5)));
+    c.checks().exact_probe = true;
+    sink(c.build());
+  };
+  const auto reduced = [](RankCase& c, int r, ValueId x) { return all_reduce(c, r, x, "world"); };
+  at_size("all_reduce", "to-32-KiB", {1 << 13}, reduced);
+  at_size("all_reduce", "above-32-KiB", {(1 << 13) + 1}, reduced);
+  if (n == 2) {
+    // Enough is enough: 56 MiB a rank.
+    const auto gathered = [](RankCase& c, int r, ValueId x) { return all_gather(c, r, x, "world"); };
+    constexpr int64_t kLarge = (int64_t{56} << 20) / 4;
+    at_size("all_reduce", "to-56-MiB", {kLarge}, reduced);
+    at_size("all_reduce", "above-56-MiB", {kLarge + 1}, reduced);
+    at_size("all_gather", "to-56-MiB", {kLarge / 2}, gathered);
+    at_size("all_gather", "above-56-MiB", {kLarge / 2 + 1}, gathered);
+  }
   for (const bool at : {false, true}) {
     const auto one = [&](const std::string& operation, const Shape& shape, auto&& call) {
-      RankCase c(n, fmt::format("regimes/{}/{}", operation, at ? "from-1-MiB" : "below-1-MiB"));
-      for (int r = 0; r < n; ++r) c.output(r, call(c, r, c.integers(r, "x", DType::f32, shape, -4, 5)));
-      c.checks().exact_probe = true;
-      sink(c.build());
+      at_size(operation, at ? "from-1-MiB" : "below-1-MiB", shape, call);
     };
     const int64_t part = at ? rows : rows - 1, whole = at ? kElements : kElements - 1;
-    one("all_reduce", {whole}, [](RankCase& c, int r, ValueId x) { return all_reduce(c, r, x, "world"); });
+    one("all_reduce", {whole}, reduced);
     one("all_gather", {part}, [](RankCase& c, int r, ValueId x) { return all_gather(c, r, x, "world"); });
     one("reduce_scatter", {part * n},
         [](RankCase& c, int r, ValueId x) { return reduce_scatter(c, r, x, "world"); });

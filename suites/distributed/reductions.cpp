@@ -85,6 +85,22 @@ void all_reduces(int n, const CaseSink& sink) {
     all_reduce_exact(n, "sum", {DType::bf16, "bf16"}, fmt::format("count-{}", count), {count}, sink);
   }
   all_reduce_exact(n, "sum", {DType::f32, "f32"}, "0d", {}, sink);
+  // Rows without columns.
+  for (const char* op : {"sum", "max", "product"})
+    all_reduce_exact(n, op, {DType::f32, "f32"}, "no-columns", {4, 0}, sink);
+  // Sums beyond the dtype's range: integers wrap around.
+  for (const DTypeCase& dtype : kIntegers) {
+    RankCase c(n, fmt::format("all_reduce/sum/{}/wraps", dtype.name));
+    const int bits = static_cast<int>(size_of(dtype.dtype)) * 8 - (dtype.dtype == DType::u8 ? 0 : 1);
+    const auto most = static_cast<int64_t>((uint64_t{1} << bits) - 1);
+    for (int r = 0; r < n; ++r) {
+      c.output(r,
+               all_reduce(c, r, c.fixed(r, "x", Tensor::from_ints(dtype.dtype, {4}, {most, most - r, r, 1})),
+                          "sum"));
+    }
+    c.checks().exact_probe = true;
+    sink(c.build());
+  }
   for (const char* op : {"sum", "avg", "product"}) {
     for (const DTypeCase& dtype : kFloats) {
       RankCase c(n, fmt::format("all_reduce/{}/{}/drawn", op, dtype.name));

@@ -148,6 +148,24 @@ void make_bad_calls(int n, const CaseSink& sink) {
         return std::vector<NamedArgument>{
             {"input", ValueArg{x}}, {"group_size", size}, {"group_name", kWorld}};
       });
+  for (const char* op : {"min", "max"}) {
+    one(std::string(op) + "-of-complex", kAllReduce, {DType::c64, {4}}, {DType::c64, {4}},
+        {"all_reduce", op, "c64"}, [op](ValueId x, int) { return reduce_arguments(x, op); });
+  }
+  // Groups that are none.
+  const auto group = [&](const std::string& name, std::vector<int> members, const std::string& mention) {
+    RankCase c(n, "bad/group-" + name);
+    c.group("odd", std::move(members));
+    for (int r = 0; r < n; ++r) {
+      const ValueId x = drawn(c, r);
+      c.output(r, c.declared(r, kAllReduce, reduce_arguments(x, "sum", "odd"), kMeta));
+    }
+    sink(c.refused({"group 'odd'", mention}));
+  };
+  group("with-a-rank-twice", {0, 0}, "has rank 0 twice");
+  group("without-ranks", {}, "has no ranks");
+  group("with-a-rank-outside", {0, n}, fmt::format("has rank {}, outside of the world's {} ranks", n, n));
+  group("with-a-negative-rank", {-1, 0}, "has rank -1, outside");
   if (n < 2) return;
   RankCase outsider(n, "bad/not-in-group");
   outsider.group("low", {0});
