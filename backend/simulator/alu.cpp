@@ -1,6 +1,7 @@
 #include "backend/simulator/alu.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -186,6 +187,27 @@ void alu_through_fp32(AluOp op, const int64_t* x, const int64_t* y, int64_t* out
     const int64_t a = narrow(x[i]), b = narrow(y[i]);
     alu(op, &a, &b, &out[i], 1);
     out[i] = narrow(out[i]);
+  }
+}
+
+void sum_each(std::span<const float* const> rows, int64_t n, float* sums) {
+  std::size_t k = 0;
+  for (; k + kSumsAtOnce <= rows.size(); k += kSumsAtOnce) {
+    std::array<const float*, kSumsAtOnce> x{};
+    std::array<float, kSumsAtOnce> sum{};
+    for (std::size_t r = 0; r < kSumsAtOnce; ++r) {
+      x[r] = rows[k + r];
+      sum[r] = x[r][0];
+    }
+    for (int64_t j = 1; j < n; ++j) {
+      for (std::size_t r = 0; r < kSumsAtOnce; ++r) sum[r] += x[r][j];
+    }
+    std::copy(sum.begin(), sum.end(), sums + k);
+  }
+  for (; k < rows.size(); ++k) {
+    float sum = rows[k][0];
+    for (int64_t j = 1; j < n; ++j) sum += rows[k][j];
+    sums[k] = sum;
   }
 }
 

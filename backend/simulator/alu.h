@@ -1,7 +1,9 @@
 // Elementwise arithmetic of the Vector, Scalar and GpSimd engines over packed rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "backend/isa/ops.h"
 
@@ -18,6 +20,11 @@ void alu(AluOp op, const int64_t* x, const int64_t* y, int64_t* out, int64_t n);
 // The same on integers that fp32 carries: operands and result are rounded to 24 bits
 // (Quirks::integers_through_fp32).
 void alu_through_fp32(AluOp op, const int64_t* x, const int64_t* y, int64_t* out, int64_t n);
+
+// sums[k] = rows[k][0] + ... + rows[k][n - 1], ascending. Several rows take little longer than one, since
+// each waits for its own additions only.
+inline constexpr std::size_t kSumsAtOnce = 8;
+void sum_each(std::span<const float* const> rows, int64_t n, float* sums);
 
 // The value that leaves another unchanged: 0 for add, 1 for multiply, -inf for max, ...
 float identity(AluOp op);

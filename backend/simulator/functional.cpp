@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -104,11 +106,13 @@ class KnownPatterns {
     uint64_t serial = 0;
     uint64_t run = 0;
   };
-  static constexpr std::size_t kEntries = 1024;
+  static constexpr std::size_t kEntries = 4096;
   static std::size_t slot(const AccessPattern& a) {
-    uint64_t h = static_cast<uint64_t>(a.offset) * 0x9e3779b97f4a7c15u;
-    h ^= static_cast<uint64_t>(a.partition_start * 256 + a.partitions + a.sizes[0] * 131 + a.sizes[1]) *
-         0xc2b2ae3d27d4eb4fu;
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
+    uint64_t h = static_cast<uint64_t>(a.offset * 8 + a.partition_start * 256 + a.partitions) * kOdd;
+    for (std::size_t k = 0; k < a.rank; ++k) {
+      h = (std::rotr(h, 29) ^ static_cast<uint64_t>(a.sizes[k] * 4096 + a.strides[k])) * kOdd;
+    }
     return static_cast<std::size_t>(h >> 40) % kEntries;
   }
   std::vector<Entry> entries_;
@@ -119,7 +123,8 @@ class FunctionalSimulator::Impl {
  public:
   Impl(const CoreDescription& core, const SimulatorOptions& options)
       : machine_(core, options, choose_threads(options.threads)),
-        tensor_engine_(machine_, choose_kernel(options.matmul)) {}
+        tensor_engine_(machine_, choose_kernel(options.matmul)),
+        other_psum_writes_(static_cast<std::size_t>(core.psum_banks), 0) {}
 
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
                       std::span<const HbmBinding> outputs);
@@ -133,14 +138,17 @@ class FunctionalSimulator::Impl {
   void mark_writes(const Execution& e);
   void mark_cleared(const AccessPattern& psum);
   void count(const Execution& e);
+  // Grows with every write of another instruction than a matmul to the banks of a pattern of PSUM.
+  uint64_t other_writes(const AccessPattern& psum) const;
+  void count_other_write(const AccessPattern& psum);
 
   Machine machine_;
   TensorEngine tensor_engine_;
   std::vector<std::byte> scratch_hbm_;
   ByteMask mask_;
-  KnownPatterns written_;   // by anything
-  KnownPatterns products_;  // by a matmul and, since, by nothing else in PSUM
-  uint64_t other_psum_writes_ = 0;
+  KnownPatterns written_;                    // by anything
+  KnownPatterns products_;                   // by a matmul and, since, by nothing else in PSUM
+  std::vector<uint64_t> other_psum_writes_;  // by bank: what is no matmul and wrote to it
   ExecutionCounts counts_;
 };
 
@@ -200,7 +208,7 @@ void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
   const bool psum = a.space == Space::psum;
   const bool needs_product =
       k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write;
-  if (needs_product ? products_.contains(a, other_psum_writes_) : written_.contains(a)) return;
+  if (needs_product ? products_.contains(a, other_writes(a)) : written_.contains(a)) return;
   const TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
   mask_.assign(a);
   const auto complain = [&](TrapKind kind, bool by_matmul, const char* what) {
@@ -225,9 +233,27 @@ void FunctionalSimulator::Impl::check_reads(const Execution& e) {
   if (reads_destination(i) || accumulates) check_read(e, 0);
 }
 
+uint64_t FunctionalSimulator::Impl::other_writes(const AccessPattern& psum) const {
+  const AccessPattern::Extent extent = psum.extent();
+  uint64_t sum = 0;
+  for (int64_t at = extent.begin / machine_.core.psum_bank_bytes * machine_.core.psum_bank_bytes;
+       at < extent.end; at += machine_.core.psum_bank_bytes) {
+    sum += other_psum_writes_[static_cast<std::size_t>(at / machine_.core.psum_bank_bytes)];
+  }
+  return sum;
+}
+
+void FunctionalSimulator::Impl::count_other_write(const AccessPattern& psum) {
+  const AccessPattern::Extent extent = psum.extent();
+  for (int64_t bank = extent.begin / machine_.core.psum_bank_bytes;
+       bank * machine_.core.psum_bank_bytes < extent.end; ++bank) {
+    ++other_psum_writes_[static_cast<std::size_t>(bank)];
+  }
+}
+
 // Another engine than the Tensor engine wrote it.
 void FunctionalSimulator::Impl::mark_cleared(const AccessPattern& psum) {
-  ++other_psum_writes_;
+  count_other_write(psum);
   mask_.assign(psum);
   machine_.psum.mark(psum, mask_, false);
   written_.insert(psum);
@@ -239,9 +265,9 @@ void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
     const AccessPattern& a = e.op(k);
     if (!is_written(i, k) || !on_chip(a)) continue;
     const bool product = i.opcode == Opcode::nc_matmul;
-    if (a.space == Space::psum && !product) ++other_psum_writes_;
+    if (a.space == Space::psum && !product) count_other_write(a);
     const bool known =
-        product ? products_.contains(a, other_psum_writes_) : a.space == Space::sbuf && written_.contains(a);
+        product ? products_.contains(a, other_writes(a)) : a.space == Space::sbuf && written_.contains(a);
     TileMemory& memory = a.space == Space::psum ? machine_.psum : machine_.sbuf;
     if (known) {
       memory.touch(a);
@@ -250,7 +276,7 @@ void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
     mask_.assign(a);
     memory.mark(a, mask_, product);
     written_.insert(a);
-    if (product) products_.insert(a, other_psum_writes_);
+    if (product) products_.insert(a, other_writes(a));
   }
 }
 

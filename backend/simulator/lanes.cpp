@@ -75,6 +75,26 @@ ASSAY_LANE void scale_and_shift_of(const float* x, float scale, float shift, flo
   }
 }
 
+ASSAY_LANE void extremes_of(const float* x, int64_t n, int32_t& least, int32_t& greatest) {
+  int32_t low = ordered_bits(std::bit_cast<int32_t>(x[0])), high = low;
+  for (int64_t i = 1; i < n; ++i) {
+    const int32_t order = ordered_bits(std::bit_cast<int32_t>(x[i]));
+    low = order < low ? order : low;
+    high = order > high ? order : high;
+  }
+  least = low;
+  greatest = high;
+}
+
+ASSAY_LANE int32_t greatest_magnitude_of(const float* x, int64_t n) {
+  int32_t high = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t magnitude = std::bit_cast<int32_t>(x[i]) & 0x7fffffff;
+    high = magnitude > high ? magnitude : high;
+  }
+  return high;
+}
+
 ASSAY_LANE void widen(const std::byte* x, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     uint16_t bits;
@@ -93,21 +113,25 @@ ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
   }
 }
 
-#define ASSAY_LANES(suffix, attributes)                                                             \
-  attributes bool pairs_##suffix(AluOp op, const float* x, const float* y, float* out, int64_t n) { \
-    return pairs_of(op, x, y, out, n);                                                              \
-  }                                                                                                 \
-  attributes bool number_##suffix(AluOp op, const float* x, float number, bool reverse, float* out, \
-                                  int64_t n) {                                                      \
-    return number_with(op, x, number, reverse, out, n);                                             \
-  }                                                                                                 \
-  attributes void scale_##suffix(const float* x, float scale, float shift, float* out, int64_t n) { \
-    scale_and_shift_of(x, scale, shift, out, n);                                                    \
-  }                                                                                                 \
-  attributes void widen_##suffix(const std::byte* x, float* out, int64_t n) { widen(x, out, n); }   \
-  attributes void narrow_##suffix(const float* x, std::byte* out, int64_t n) { narrow(x, out, n); } \
-  constexpr Lanes kLanes_##suffix{pairs_##suffix, number_##suffix, scale_##suffix, widen_##suffix,  \
-                                  narrow_##suffix};
+#define ASSAY_LANES(suffix, attributes)                                                                    \
+  attributes bool pairs_##suffix(AluOp op, const float* x, const float* y, float* out, int64_t n) {        \
+    return pairs_of(op, x, y, out, n);                                                                     \
+  }                                                                                                        \
+  attributes bool number_##suffix(AluOp op, const float* x, float number, bool reverse, float* out,        \
+                                  int64_t n) {                                                             \
+    return number_with(op, x, number, reverse, out, n);                                                    \
+  }                                                                                                        \
+  attributes void scale_##suffix(const float* x, float scale, float shift, float* out, int64_t n) {        \
+    scale_and_shift_of(x, scale, shift, out, n);                                                           \
+  }                                                                                                        \
+  attributes void extremes_##suffix(const float* x, int64_t n, int32_t& least, int32_t& greatest) {        \
+    extremes_of(x, n, least, greatest);                                                                    \
+  }                                                                                                        \
+  attributes int32_t magnitude_##suffix(const float* x, int64_t n) { return greatest_magnitude_of(x, n); } \
+  attributes void widen_##suffix(const std::byte* x, float* out, int64_t n) { widen(x, out, n); }          \
+  attributes void narrow_##suffix(const float* x, std::byte* out, int64_t n) { narrow(x, out, n); }        \
+  constexpr Lanes kLanes_##suffix{pairs_##suffix,     number_##suffix, scale_##suffix, extremes_##suffix,  \
+                                  magnitude_##suffix, widen_##suffix,  narrow_##suffix};
 
 ASSAY_LANES(portable, )
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -21,11 +21,18 @@ struct Lanes {
   bool (*number)(AluOp op, const float* x, float number, bool reverse, float* out, int64_t n);
   // out[i] = x[i] * scale + shift, rounded twice; `out` may be x.
   void (*scale_and_shift)(const float* x, float scale, float shift, float* out, int64_t n);
+  // The least and the greatest of n >= 1 elements as ordered_bits.
+  void (*extremes)(const float* x, int64_t n, int32_t& least, int32_t& greatest);
+  // The greatest of their bits without the sign: of their magnitudes, NaN beyond infinity.
+  int32_t (*greatest_magnitude)(const float* x, int64_t n);
   // Of any alignment.
   void (*from_bf16)(const std::byte* x, float* out, int64_t n);
   void (*to_bf16)(const float* x, std::byte* out, int64_t n);  // to nearest even
 };
 const Lanes& lanes(VectorWidth width = VectorWidth::best);
+
+// Integers in the order of floats: -0 before +0, NaN beyond the infinities. Its own inverse.
+constexpr int32_t ordered_bits(int32_t bits) { return bits ^ ((bits >> 31) & 0x7fffffff); }
 
 // Whether this process may use the instructions of such vectors.
 bool cpu_has_avx512();  // F, DQ, VL and BW

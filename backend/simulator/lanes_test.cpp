@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -99,6 +100,30 @@ TEST(Lanes, ScaleAndShiftRoundTwice) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       volatile float scaled = x[i] * 1.1f;
       ASSERT_TRUE(same_value(out[i], scaled + -0.3f)) << x[i];
+    }
+  }
+}
+
+TEST(Lanes, ExtremesInTheOrderOfBits) {
+  const std::vector<float> x = lane_values();
+  for (const VectorWidth width : kWidths) {
+    for (std::size_t first = 0; first < x.size(); first += 3) {
+      for (const std::size_t n : {std::size_t{1}, std::size_t{17}, x.size()}) {
+        std::vector<float> part;
+        for (std::size_t i = 0; i < n; ++i) part.push_back(x[(first + i) % x.size()]);
+        std::vector<int32_t> order, magnitude;
+        for (const float v : part) {
+          const auto bits = std::bit_cast<int32_t>(v);
+          order.push_back(bits >= 0 ? bits : ~(bits & 0x7fffffff));
+          magnitude.push_back(bits & 0x7fffffff);
+        }
+        int32_t least = 0, greatest = 0;
+        lanes(width).extremes(part.data(), static_cast<int64_t>(n), least, greatest);
+        ASSERT_EQ(least, *std::min_element(order.begin(), order.end()));
+        ASSERT_EQ(greatest, *std::max_element(order.begin(), order.end()));
+        ASSERT_EQ(lanes(width).greatest_magnitude(part.data(), static_cast<int64_t>(n)),
+                  *std::max_element(magnitude.begin(), magnitude.end()));
+      }
     }
   }
 }

@@ -1,10 +1,12 @@
 // Instructions of the Vector engine that reduce, scan or search along a row. Order is ascending everywhere.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "backend/simulator/alu.h"
+#include "backend/simulator/lanes.h"
 #include "backend/simulator/machine.h"
 
 namespace assay::backend {
@@ -20,25 +22,16 @@ T fold(const T* x, int64_t n, T first, F f) {
   return sum;
 }
 
-// Integers in the order of floats: -0 before +0, NaN beyond the infinities.
-int32_t order_of(float x) {
-  const auto bits = std::bit_cast<int32_t>(x);
-  return bits ^ ((bits >> 31) & 0x7fffffff);
-}
-
 // The largest or smallest element by numbers that say their order; false if there is a NaN, of which the
 // first one counts.
 bool extreme_of_numbers(bool largest, const float* x, int64_t n, float& result) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  int32_t low = order_of(x[0]), high = low;
-  for (int64_t j = 1; j < n; ++j) {
-    const int32_t order = order_of(x[j]);
-    low = order < low ? order : low;
-    high = order > high ? order : high;
-  }
-  if (high > order_of(kInfinity) || low < order_of(-kInfinity)) return false;
-  const int32_t found = largest ? high : low;
-  result = std::bit_cast<float>(found ^ ((found >> 31) & 0x7fffffff));
+  constexpr int32_t kHighest = std::bit_cast<int32_t>(kInfinity),
+                    kLowest = ordered_bits(std::bit_cast<int32_t>(-kInfinity));
+  int32_t low = 0, high = 0;
+  lanes().extremes(x, n, low, high);
+  if (high > kHighest || low < kLowest) return false;
+  result = std::bit_cast<float>(ordered_bits(largest ? high : low));
   return true;
 }
 
@@ -49,7 +42,10 @@ float reduce(AluOp op, const float* x, int64_t n) {
     case AluOp::multiply:
       return fold(x, n, x[0], [](float a, float b) { return a * b; });
     case AluOp::abs_max: {
-      float sum = std::fabs(x[0]);
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      const int32_t greatest = lanes().greatest_magnitude(x, n);
+      if (greatest <= std::bit_cast<int32_t>(kInfinity)) return std::bit_cast<float>(greatest);
+      float sum = std::fabs(x[0]);  // there is a NaN: the first one counts
       for (int64_t j = 1; j < n; ++j) alu(op, &sum, &x[j], &sum, 1);
       return sum;
     }
@@ -68,25 +64,39 @@ float reduce(AluOp op, const float* x, int64_t n) {
   }
 }
 
-// Sums of rows of one length, several at a time: each waits for its own additions only.
+using RowPointers = std::array<const float*, kSumsAtOnce>;
+
+// Sums of `rows` rows of one length that lie one behind the other.
 void sum_rows(const float* x, int64_t rows, int64_t length, float* sums) {
-  constexpr int64_t kAtOnce = 4;
-  int64_t g = 0;
-  for (; g + kAtOnce <= rows; g += kAtOnce) {
-    const float *a = x + g * length, *b = a + length, *c = b + length, *d = c + length;
-    float s0 = a[0], s1 = b[0], s2 = c[0], s3 = d[0];
-    for (int64_t j = 1; j < length; ++j) {
-      s0 += a[j];
-      s1 += b[j];
-      s2 += c[j];
-      s3 += d[j];
-    }
-    sums[g] = s0;
-    sums[g + 1] = s1;
-    sums[g + 2] = s2;
-    sums[g + 3] = s3;
+  constexpr auto kAtOnce = static_cast<int64_t>(kSumsAtOnce);
+  for (int64_t g = 0; g < rows; g += kAtOnce) {
+    RowPointers at;
+    const auto count = static_cast<std::size_t>(std::min(rows - g, kAtOnce));
+    for (std::size_t k = 0; k < count; ++k) at[k] = x + (g + static_cast<int64_t>(k)) * length;
+    sum_each({at.data(), count}, length, sums + g);
   }
-  for (; g < rows; ++g) sums[g] = reduce(AluOp::add, x + g * length, length);
+}
+
+// One sum a partition: of several partitions at a time.
+void sum_partitions(const Execution& e, const Row& dst, const Row& src) {
+  Machine& m = e.machine;
+  constexpr auto kAtOnce = static_cast<int>(kSumsAtOnce);
+  const int partitions = e.op(0).partitions;
+  const int64_t n = src.count();
+  m.for_rows((partitions + kAtOnce - 1) / kAtOnce, n * partitions, [&](int block, Scratch& s) {
+    const int first = block * kAtOnce, count = std::min(partitions - first, kAtOnce);
+    float* buffer = s.floats(0, n * kAtOnce);
+    RowPointers at;
+    std::array<float, kSumsAtOnce> sums{};
+    for (int k = 0; k < count; ++k)
+      at[static_cast<std::size_t>(k)] = src.view(m.row(e.op(1), first + k), buffer + k * n);
+    sum_each({at.data(), static_cast<std::size_t>(count)}, n, sums.data());
+    for (int k = 0; k < count; ++k) {
+      float& sum = sums[static_cast<std::size_t>(k)];
+      if (e.instruction.negate) sum = -sum;
+      e.store(dst, 0, first + k, &sum);
+    }
+  });
 }
 
 void tensor_reduce(const Execution& e) {
@@ -96,6 +106,7 @@ void tensor_reduce(const Execution& e) {
   const int64_t n = src.count(), groups = dst.count(), length = n / groups;
   const bool integers = is_bitwise(i.op0) || (i.engine == Engine::gpsimd && is_integral(e.op(1).dtype));
   const bool lossy = m.options.quirks.integers_through_fp32 && !is_bitwise(i.op0);
+  if (!integers && i.op0 == AluOp::add && groups == 1) return sum_partitions(e, dst, src);
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
     if (integers) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, groups);
@@ -136,7 +147,13 @@ void tensor_tensor_scan(const Execution& e) {
     float* z = s.floats(2, n);
     float r = i.immediate[0];
     if (e.op(3).defined()) initial.load(m.row(e.op(3), p), &r);
-    for (int64_t j = 0; j < n; ++j) {
+    const bool linear = i.op0 == AluOp::multiply && i.op1 == AluOp::add;
+    for (int64_t j = 0; j < n && linear; ++j) {
+      const float product = x[j] * r;
+      r = product + y[j];
+      z[j] = r;
+    }
+    for (int64_t j = 0; j < n && !linear; ++j) {
       alu(i.op0, &x[j], &r, &r, 1);
       alu(i.op1, &r, &y[j], &r, 1);
       z[j] = r;

@@ -157,5 +157,36 @@ TEST(ReductionsTest, TopEight) {
   }
 }
 
+// Sums of several partitions go side by side; each is its own ascending sum, whoever its neighbours are.
+TEST(ReductionsTest, SumsOfPartitionsDoNotDependOnTheirNeighbours) {
+  constexpr int64_t kLength = 37;
+  std::vector<double> values;
+  for (int64_t i = 0; i < 19 * kLength; ++i)
+    values.push_back(static_cast<double>(static_cast<float>(std::sin(static_cast<double>(i)) * 3)));
+  for (const int64_t partitions : {1, 7, 8, 19}) {
+    Bench bench;
+    const std::vector<double> part(values.begin(), values.begin() + partitions * kLength);
+    const AccessPattern x = bench.load(DType::f32, {partitions, kLength}, part);
+    const auto rows = static_cast<int>(partitions);
+    const AccessPattern reduced = bench.b.sbuf(DType::f32, rows, {1}),
+                        beside = bench.b.sbuf(DType::f32, rows, {1});
+    const AccessPattern copy = bench.b.sbuf(DType::bf16, rows, {kLength});
+    bench.b.tensor_reduce(reduced, x, AluOp::add);
+    ActivationOptions options;
+    options.reduce = beside;
+    bench.b.activation(copy, x, Activation::copy, options);
+    bench.store(reduced);
+    bench.store(beside);
+    const std::vector<Tensor> got = bench.run();
+    for (int64_t p = 0; p < partitions; ++p) {
+      float sum = static_cast<float>(part[static_cast<std::size_t>(p * kLength)]);
+      for (int64_t j = 1; j < kLength; ++j)
+        sum += static_cast<float>(part[static_cast<std::size_t>(p * kLength + j)]);
+      EXPECT_EQ(got[0].to_doubles()[static_cast<std::size_t>(p)], static_cast<double>(sum)) << p;
+      EXPECT_EQ(got[1].to_doubles()[static_cast<std::size_t>(p)], static_cast<double>(sum)) << p;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::backend

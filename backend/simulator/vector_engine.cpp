@@ -1,5 +1,6 @@
 // Elementwise instructions of the Vector, Scalar and GpSimd engines.
 #include <algorithm>
+#include <array>
 
 #include "backend/simulator/alu.h"
 #include "backend/simulator/lanes.h"
@@ -174,17 +175,24 @@ void activation(const Execution& e) {
   const bool reduce = e.op(4).defined();
   const Row sum_row = m.make_row(e.op(4));
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
-    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
-    float* y = results.at(p, s.floats(1, n));
-    const float a = scale.at(p), b = bias.at(p);
-    lanes().scale_and_shift(x, a, b, y, n);
-    backend::activation(i.function, y, i.immediate[2], m.options.quirks.activation_range, y, n);
-    results.store(p, y);
+  const int partitions = e.op(0).partitions, at_once = reduce ? static_cast<int>(kSumsAtOnce) : 1;
+  m.for_rows((partitions + at_once - 1) / at_once, n * partitions * 8, [&](int block, Scratch& s) {
+    const int first = block * at_once, count = std::min(partitions - first, at_once);
+    std::array<const float*, kSumsAtOnce> rows{};
+    float *const loaded = s.floats(0, n), *const buffers = s.floats(1, n * at_once);
+    for (int k = 0; k < count; ++k) {
+      const int p = first + k;
+      const float* x = src.view(m.row(e.op(1), p), loaded);
+      float* y = results.at(p, buffers + k * n);
+      lanes().scale_and_shift(x, scale.at(p), bias.at(p), y, n);
+      backend::activation(i.function, y, i.immediate[2], m.options.quirks.activation_range, y, n);
+      results.store(p, y);
+      rows[static_cast<std::size_t>(k)] = y;
+    }
     if (!reduce) return;
-    float sum = y[0];
-    for (int64_t j = 1; j < n; ++j) sum += y[j];
-    e.store(sum_row, 4, p, &sum);
+    std::array<float, kSumsAtOnce> sums{};
+    sum_each({rows.data(), static_cast<std::size_t>(count)}, n, sums.data());
+    for (int k = 0; k < count; ++k) e.store(sum_row, 4, first + k, &sums[static_cast<std::size_t>(k)]);
   });
 }
 
