@@ -35,6 +35,7 @@ TEST_F(SelfTest, NoDefectSurvivesOnTheSimulatedDevice) {
   expect_all_found("trainium", "mm/*", 20);
   expect_all_found("trainium", "convolution/*", 15);
   expect_all_found("trainium", "native_layer_norm/*", 15);
+  expect_all_found("trainium", "_embedding_bag/*", 15);  // results that graphs leave out
 }
 
 TEST_F(SelfTest, NoDefectSurvivesOnTheReference) {

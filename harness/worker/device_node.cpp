@@ -140,13 +140,23 @@ void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& in
     for (const BufferPtr& buffer : buffers) tensors.push_back(buffer->read(buffer->meta()));
     return tensors;
   };
-  const std::vector<Tensor> right_inputs = read(inputs), right_outputs = read(outputs);
+  const std::vector<Tensor> right_inputs = read(inputs);
+  // As in the call, with a place for results that the graph leaves out.
+  std::vector<Tensor> right_outputs;
+  std::vector<BufferPtr> output_buffers;
+  auto next = outputs.begin();
+  for (const ValueId id : handle.node().outputs) {
+    output_buffers.push_back(id < 0 ? nullptr : *next++);
+    const BufferPtr& buffer = output_buffers.back();
+    right_outputs.push_back(buffer == nullptr ? Tensor() : buffer->read(buffer->meta()));
+  }
   std::vector<Tensor> changed_inputs = right_inputs, changed_outputs = right_outputs;
   Execution execution{call, changed_inputs, changed_outputs, before, executions_++};
   if (!plant_mutant(*mutant_, execution)) return;
   const auto write = [&](const std::vector<BufferPtr>& buffers, const std::vector<Tensor>& right,
                          const std::vector<Tensor>& changed) {
     for (std::size_t k = 0; k < buffers.size(); ++k) {
+      if (buffers[k] == nullptr) continue;
       // A buffer has its dtype and size from the harness: a kernel cannot return another.
       if (changed[k].dtype() != right[k].dtype() || changed[k].shape() != right[k].shape()) continue;
       if (changed[k].bitwise_equal(right[k])) continue;
@@ -154,7 +164,7 @@ void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& in
       result_.mutant_changed = true;
     }
   };
-  write(outputs, right_outputs, changed_outputs);
+  write(output_buffers, right_outputs, changed_outputs);
   if (mutant_->effect == Effect::inputs) write(inputs, right_inputs, changed_inputs);
 }
 
