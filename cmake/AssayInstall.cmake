@@ -15,7 +15,7 @@ install(TARGETS assay assay-worker assay-judge RUNTIME DESTINATION ${CMAKE_INSTA
 if(TARGET assay-mpi-rank)
   install(TARGETS assay-mpi-rank RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(TARGETS assay_reference_plugin assay_trainium_plugin assay_null_plugin
+install(TARGETS assay_reference_plugin assay_trainium_plugin assay_null_plugin assay_gloo_counter
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/assay)
 install(DIRECTORY harness/contracts harness/known_failures DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness FILES_MATCHING PATTERN "*.json")
 install(FILES harness/worker/torch_worker.py harness/worker/torch_rank.py DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/harness/worker)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/disagreements.md and torch_cpu.json: they name the same disagreements, and each is still there.
+"""docs/disagreements.md and torch_cpu.json: they name the same disagreements, and each is still there. The same of
+docs/distributed.md and torch_gloo.json, whose faults are cases of the suite `distributed`.
 
 The documents are compared with Python alone. What PyTorch gives is tried if this Python has a PyTorch of the version
 that the waivers are for; else the test ends with 77, which ctest counts as skipped.
@@ -61,6 +62,16 @@ class Documents(unittest.TestCase):
                 self.assertIn("`aten::", text)
                 self.assertGreater(len(doctest.DocTestParser().get_examples(text)), 0)
                 self.assertIn("Right:", text)
+
+
+class Gloo(unittest.TestCase):
+    def test_sections_and_waivers_name_the_same_faults(self):
+        text = (ROOT / "docs/distributed.md").read_text(encoding="utf-8")
+        named = {f"docs/distributed.md#{name}" for name in re.findall(r"^### (gloo-.+)$", text, re.MULTILINE)}
+        known = json.loads(WAIVERS.with_name("torch_gloo.json").read_text(encoding="utf-8"))["waivers"]
+        self.assertEqual(named, {waiver["bug"] for waiver in known})
+        # Whatever is not bad input must be right.
+        self.assertTrue(all("/faults/" in waiver["case"] for waiver in known))
 
 
 @unittest.skipIf(torch is None, "this Python has no PyTorch")

@@ -63,28 +63,34 @@ pid_t spawn(const std::vector<std::string>& argv, int noise) {
 
 RankJob::~RankJob() { end(); }
 
-void RankJob::start(int ranks, const std::function<JobCommand(int port, const std::string& token)>& command,
+void RankJob::start(int ranks, const std::string& address,
+                    const std::function<JobCommand(int port, const std::string& token)>& command,
                     double timeout_s) {
   end();
   token_ = random_token();
   int port = 0;
-  // The address is known only with the command, the port only with the socket: local ranks are the rule.
-  listener_ = listen_for_ranks(command(0, "").address, port);
+  listener_ = listen_for_ranks(address, port);
   int noise[2];
   if (::pipe2(noise, O_CLOEXEC | O_NONBLOCK) != 0) throw Error(ErrorCode::io, "no pipe");
   noise_fd_ = noise[0];
   noise_.clear();
-  for (const std::vector<std::string>& argv : command(port, token_).argvs) {
-    processes_.push_back(spawn(argv, noise[1]));
-  }
-  ::close(noise[1]);
   connections_ = std::vector<Connection>(static_cast<std::size_t>(ranks));
   try {
+    const JobCommand job = command(port, token_);
+    if (!job.argv.empty()) process_ = spawn(job.argv, noise[1]);
+    group_ = job.group;
+    ::close(std::exchange(noise[1], -1));
     accept_ranks(timeout_s);
   } catch (...) {
+    if (noise[1] >= 0) ::close(noise[1]);
     end();
     throw;
   }
+}
+
+void RankJob::notice_ends() {
+  if (process_ > 0 && ::waitpid(process_, nullptr, WNOHANG) != 0) process_ = 0;
+  if (group_ > 0 && ::kill(-group_, 0) != 0) group_ = 0;
 }
 
 void RankJob::accept_ranks(double timeout_s) {
@@ -92,11 +98,9 @@ void RankJob::accept_ranks(double timeout_s) {
   int missing = ranks();
   while (missing > 0) {
     read_noise();
-    int status = 0;
-    const bool ended = std::all_of(processes_.begin(), processes_.end(),
-                                   [&](pid_t pid) { return ::waitpid(pid, &status, WNOHANG) == pid; });
+    notice_ends();
+    const bool ended = !running();
     if (ended || seconds_until(deadline) <= 0) {
-      if (ended) processes_.clear();
       throw Error(ErrorCode::io, fmt::format("{} of {} ranks did not come up{}; they printed: {}", missing,
                                              ranks(), ended ? ": their processes ended" : "", noise()));
     }
@@ -220,20 +224,25 @@ void RankJob::end() {
   const auto reap = [&](double patience_s) {
     const Clock::time_point deadline = after(patience_s);
     for (;;) {
-      std::erase_if(processes_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+      notice_ends();
       read_noise();  // a full pipe would keep them
-      if (processes_.empty() || seconds_until(deadline) <= 0) return;
+      if (!running() || seconds_until(deadline) <= 0) return;
       const timespec pause{0, 5'000'000};
       ::nanosleep(&pause, nullptr);
     }
   };
+  const auto send = [&](int signal) {
+    for (const pid_t group : {process_, group_}) {
+      if (group > 0) ::kill(-group, signal);
+    }
+  };
   // Ranks end when their connection does; a stopped one does not, nor what waits for it.
   reap(0.3);
-  for (const pid_t pid : processes_) ::kill(-pid, SIGTERM);
-  if (!processes_.empty()) reap(2);
-  for (const pid_t pid : processes_) ::kill(-pid, SIGKILL);
-  reap(5);
-  processes_.clear();
+  send(SIGTERM);
+  if (running()) reap(2);
+  send(SIGKILL);
+  if (running()) reap(5);
+  process_ = group_ = 0;
   if (noise_fd_ >= 0) ::close(std::exchange(noise_fd_, -1));
 }
 

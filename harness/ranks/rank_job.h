@@ -1,5 +1,5 @@
-// A job of real ranks: started, given tasks, watched, and ended. One launcher process (mpirun) or one process
-// a rank; every rank connects back by a socket.
+// A job of real ranks: started, given tasks, watched, and ended. Started by a launcher process (mpirun) or
+// forked by somebody else (harness/ranks/rank_nursery.h); every rank connects back by a socket.
 #pragma once
 
 #include <sys/types.h>
@@ -13,10 +13,10 @@
 
 namespace assay {
 
-// Command lines to start: one for mpirun, one a rank otherwise.
+// How to start ranks: a command line, or the process group in which they run already.
 struct JobCommand {
-  std::vector<std::vector<std::string>> argvs;
-  std::string address = "127.0.0.1";  // where ranks connect to; "0.0.0.0" for ranks on other machines
+  std::vector<std::string> argv;
+  pid_t group = 0;
 };
 
 // What became of one rank.
@@ -35,11 +35,12 @@ class RankJob {
   RankJob(const RankJob&) = delete;
   RankJob& operator=(const RankJob&) = delete;
 
-  // `command` gets the port and the token. Waits for all ranks to greet. Throws Error{io} with what the
-  // processes printed if they do not within `timeout_s`.
-  void start(int ranks, const std::function<JobCommand(int port, const std::string& token)>& command,
-             double timeout_s);
-  bool running() const { return !processes_.empty(); }
+  // Ranks connect to `address`, "0.0.0.0" if some are on other machines; `command` gets the port and the
+  // token. Waits for all ranks to greet. Throws Error{io} with what the processes printed if they do not
+  // within `timeout_s`.
+  void start(int ranks, const std::string& address,
+             const std::function<JobCommand(int port, const std::string& token)>& command, double timeout_s);
+  bool running() const { return process_ > 0 || group_ > 0; }
   int ranks() const { return static_cast<int>(connections_.size()); }
   const std::string& version() const { return version_; }
 
@@ -57,12 +58,14 @@ class RankJob {
                  const std::function<void(int rank)>& on_gone);
   void accept_ranks(double timeout_s);
   void read_noise();
+  void notice_ends();  // of processes
 
   struct Connection {
     int fd = -1;
     FrameReader reader{FrameLimits{}, "rank"};
   };
-  std::vector<pid_t> processes_;
+  pid_t process_ = 0;                    // a child, which leads a group
+  pid_t group_ = 0;                      // of processes that are no children
   std::vector<Connection> connections_;  // by rank
   int listener_ = -1, noise_fd_ = -1;
   std::string token_, version_, noise_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +14,9 @@
 
 #include "core/distributed/plain_collectives.h"
 #include "core/error.h"
+#include "harness/ranks/gloo_traffic.h"
 #include "harness/ranks/rank_job.h"
+#include "harness/ranks/rank_nursery.h"
 #include "harness/worker/answer_requests.h"
 #include "harness/worker/locate.h"
 #include "harness/worker/messages.h"
@@ -21,8 +24,12 @@
 namespace assay {
 namespace {
 
-constexpr double kStartSeconds = 120;  // PyTorch takes seconds, many ranks on few cores more
-constexpr double kLastSeconds = 3;     // beyond a collective's limit, for the answer to arrive
+// PyTorch takes seconds to import, and many ranks on few cores take long to find one another.
+constexpr double kImportSeconds = 600, kStartSeconds = 120, kStartSecondsOfRank = 5;
+constexpr double kTimeoutSeconds = 10;  // of a collective, and a second more for each rank without a core
+constexpr double kLastSeconds = 3;      // beyond a collective's limit, for the answer to arrive
+
+const char* const kLocal = "127.0.0.1";
 
 // Open MPI's own reductions add in the dtype; those of 16-bit floats add two numbers in fp32 and round.
 const char* const kMpiContract = R"json({
@@ -76,13 +83,14 @@ class RankServer {
   Frame hello(const Frame& frame) {
     hello_ = decode_hello_request(frame, kRequestOrigin);
     job_.end();
-    timeout_s_ = 10;
+    asked_timeout_s_ = 0;
     for (const auto& [key, value] : hello_.options) {
       if (key == "hostfile" && kind_ == "mpi") continue;
       if (key == "reductions" && kind_ == "mpi" && (value == "direct" || value == "library")) continue;
       const char* end = value.data() + value.size();
-      const auto parsed = std::from_chars(value.data(), end, timeout_s_);
-      if (key != "collective_timeout" || parsed.ec != std::errc() || parsed.ptr != end || !(timeout_s_ > 0)) {
+      const auto parsed = std::from_chars(value.data(), end, asked_timeout_s_);
+      if (key != "collective_timeout" || parsed.ec != std::errc() || parsed.ptr != end ||
+          !(asked_timeout_s_ > 0)) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("no option {}={}; there are: collective_timeout=SECONDS{}", key, value,
                                 kind_ == "mpi" ? ", hostfile=FILE, reductions=direct|library" : ""));
@@ -99,10 +107,16 @@ class RankServer {
       info.contract = kMpiContract;
     }
     // One rank says what there is, or what is missing.
-    start(1);
-    info.version = job_.version();
-    info.device = kind_ == "mpi" ? "processes over " + info.version : "PyTorch processes over gloo";
-    job_.end();
+    if (kind_ == "mpi") {
+      start(1);
+      info.version = job_.version();
+      info.device = "processes over " + info.version;
+      job_.end();
+    } else {
+      start_nursery();
+      info.version = nursery_.version();
+      info.device = "PyTorch processes over gloo";
+    }
     return encode(info);
   }
 
@@ -120,43 +134,56 @@ class RankServer {
     }
   }
 
-  JobCommand command(int ranks, int port, const std::string& token) const {
-    JobCommand job;
-    const std::string port_text = std::to_string(port);
-    if (kind_ == "gloo") {
-      const char* python = std::getenv("ASSAY_PYTHON");
-      for (int r = 0; r < ranks; ++r) {
-        job.argvs.push_back({python != nullptr && *python != 0 ? python : "python3",
-                             find_data("harness/worker/torch_rank.py"), job.address, port_text, token,
-                             std::to_string(r), std::to_string(ranks), fmt::format("{}", timeout_s_)});
-      }
-      return job;
+  static double start_seconds(int ranks) { return kStartSeconds + kStartSecondsOfRank * ranks; }
+
+  void start_nursery() {
+    const char* python = std::getenv("ASSAY_PYTHON");
+    try {
+      nursery_.start(
+          {"env", "OMP_NUM_THREADS=1", "LD_PRELOAD=" + find_plugin("gloo_counter"),
+           python != nullptr && *python != 0 ? python : "python3", find_data("harness/worker/torch_rank.py")},
+          kImportSeconds);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) throw Missing{"pytorch_missing", error.what()};
+      throw;
     }
+  }
+
+  void start(int ranks) {
+    if (kind_ == "mpi") return start_mpi(ranks);
+    start_nursery();
+    const auto fork = [&](int port, const std::string& token) {
+      JobCommand job;
+      job.group = nursery_.fork_ranks({kLocal, port, token, ranks, timeout_s_, start_seconds(ranks)});
+      return job;
+    };
+    try {
+      job_.start(ranks, kLocal, fork, start_seconds(ranks));
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what() + nursery_.noise());
+    }
+  }
+
+  void start_mpi(int ranks) {
     std::vector<std::string> argv{"mpirun", "-n", std::to_string(ranks), "--mca", "mpi_yield_when_idle", "1"};
-    std::string host = job.address;
+    std::string host = kLocal, address = kLocal;
     if (const auto file = hello_.options.find("hostfile"); file != hello_.options.end()) {
       argv.insert(argv.end(), {"--hostfile", file->second});
       char name[256] = {};
       ::gethostname(name, sizeof name - 1);
       host = name;
-      job.address = "0.0.0.0";
+      address = "0.0.0.0";
     } else if (static_cast<unsigned>(ranks) > std::thread::hardware_concurrency()) {
       argv.emplace_back("--oversubscribe");
     }
     if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
-    argv.insert(argv.end(), {mpi_rank_, host, port_text, token, library_reductions() ? "library" : "direct"});
-    job.argvs.push_back(std::move(argv));
-    return job;
-  }
-
-  void start(int ranks) {
-    const auto make = [&](int port, const std::string& token) { return command(ranks, port, token); };
-    try {
-      job_.start(ranks, make, kStartSeconds);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::unsupported) throw Missing{"pytorch_missing", error.what()};
-      throw;
-    }
+    const auto make = [&](int port, const std::string& token) {
+      JobCommand job{argv};
+      job.argv.insert(job.argv.end(), {mpi_rank_, host, std::to_string(port), token,
+                                       library_reductions() ? "library" : "direct"});
+      return job;
+    };
+    job_.start(ranks, address, make, start_seconds(ranks));
   }
 
   std::vector<RankTask> tasks_of(const RunRequest& request) const {
@@ -193,6 +220,8 @@ class RankServer {
       return result;
     }
     const int ranks = request.ranks->groups.world_size;
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    timeout_s_ = asked_timeout_s_ > 0 ? asked_timeout_s_ : kTimeoutSeconds + std::max(0, ranks - cores);
     write_frame(replies_, encode_progress("prepare", -1));
     if (!job_.running() || job_.ranks() != ranks) start(ranks);
     write_frame(replies_, encode_progress("free", -1));
@@ -275,11 +304,12 @@ class RankServer {
     if (!joined.fits()) return std::nullopt;
     Traffic traffic;
     traffic.algorithm = kind_;
-    traffic.formula = formula_bytes(joined);
-    if (kind_ == "gloo") return traffic_of_gloo(joined, outcomes, std::move(traffic));
+    traffic.formula = kind_ == "gloo" ? gloo_formula_bytes(joined) : formula_bytes(joined);
     for (const RankOutcome& outcome : outcomes) {
       if (!outcome.answer.sent || !outcome.answer.received) {
-        traffic.algorithm = "mpi: bytes are not counted, MPI does not show those of its own reductions";
+        traffic.algorithm = kind_ == "mpi"
+                                ? "mpi: bytes are not counted, MPI does not show those of its own reductions"
+                                : "gloo: bytes are not known, its sockets carried others than were counted";
         traffic.sent.clear();
         traffic.received.clear();
         return traffic;
@@ -290,48 +320,12 @@ class RankServer {
     return traffic;
   }
 
-  // gloo counts nothing, but all of it goes over sockets: its payload and a header for every message (gloo/
-  // transport/tcp/pair.h, Op::preamble). Its reduce_scatter is an all_reduce (ProcessGroupGloo.cpp); its
-  // reduce passes parts round a ring, after which they go to the root: between one and two rows a rank.
-  static Traffic traffic_of_gloo(const JoinedGraph& joined, const std::vector<RankOutcome>& outcomes,
-                                 Traffic traffic) {
-    constexpr int64_t kHeader = 48;
-    int64_t written = 0, payload = 0;
-    bool is_known = true;
-    for (const RankOutcome& outcome : outcomes) {
-      is_known = is_known && outcome.answer.sent.has_value();
-      written += outcome.answer.sent.value_or(0);
-    }
-    if (!is_known) {
-      traffic.algorithm = "gloo: bytes are not counted, the system does not say what its sockets carried";
-      return traffic;
-    }
-    for (const Meeting& meeting : joined.meetings) {
-      if (meeting.node < 0 || !meeting.moves()) continue;
-      const int64_t fewest =
-          formula_bytes(OpCall(joined.graph, joined.graph.nodes[static_cast<std::size_t>(meeting.node)]));
-      const Collective kind = meeting.calls.front().kind;
-      is_known = is_known && kind != Collective::reduce;
-      payload += kind == Collective::reduce_scatter ? 2 * fewest : fewest;
-    }
-    if (!is_known) {
-      traffic.algorithm =
-          fmt::format("gloo: {} bytes on its sockets, parts of a reduce and headers among them", written);
-    } else if (written >= payload && (written - payload) % kHeader == 0) {
-      traffic.algorithm = fmt::format("gloo: {} bytes on its sockets, {} of payload and {} headers of {}",
-                                      written, payload, (written - payload) / kHeader, kHeader);
-    } else {
-      traffic.algorithm = "gloo: its sockets carried other bytes than its algorithms take and whole headers";
-      traffic.formula = payload;
-      traffic.sent = traffic.received = {written};
-    }
-    return traffic;
-  }
-
   int replies_;
   std::string kind_, mpi_rank_;
   HelloRequest hello_;
-  double timeout_s_ = 10;
+  double asked_timeout_s_ = 0;          // 0: not asked for
+  double timeout_s_ = kTimeoutSeconds;  // of a collective of the present job
+  RankNursery nursery_;                 // of gloo
   RankJob job_;
 };
 

@@ -6,13 +6,13 @@ have them; what PyTorch has no functional form of, through torch.distributed.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
 import socket
 import struct
 import tempfile
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 
 from .errors import InvalidRequest, Unsupported
-from .frames import Frame
+from .frames import Frame, write_frame
 from .graph import Graph, Node, Ref, read_graph
 from .operators import Call
 from .tensors import to_raw, upload
@@ -68,29 +68,62 @@ def bytes_on_sockets(but: int) -> int | None:
     return total
 
 
+class Counter:
+    """Payload that gloo moves, counted by harness/ranks/gloo_counter.cpp, which was loaded before PyTorch."""
+
+    HEADER = 48
+
+    def __init__(self, launcher: int):
+        self.launcher = launcher
+        self.function = getattr(ctypes.CDLL(None), "assay_gloo_counts", None)
+        self.before = self._now()
+
+    def _now(self) -> tuple[list[int], int | None]:
+        counts = (ctypes.c_int64 * 4)(-1, -1, -1, -1)
+        if self.function is not None:
+            self.function(counts)
+        return list(counts), bytes_on_sockets(self.launcher)
+
+    def moved(self) -> tuple[int | None, int | None]:
+        """Bytes sent and received since the start; None where they are not known.
+
+        With the headers, what was sent must be what the system says that the sockets carried.
+        """
+        (counts, carried), (counts_before, carried_before) = self._now(), self.before
+        if min(counts + counts_before) < 0 or carried is None or carried_before is None:
+            return None, None
+        sent, messages, received, _ = (now - before for now, before in zip(counts, counts_before))
+        if sent + self.HEADER * messages != carried - carried_before:
+            return None, None
+        return sent, received
+
+
 class Rank:
-    def __init__(
-        self, rank: int, world_size: int, token: str, timeout: float, launcher: int, send: Callable[[Frame], None]
-    ):
+    def __init__(self, rank: int, world_size: int, token: str, timeout: float, start_timeout: float):
         self.rank = rank
-        self.launcher = launcher  # descriptor of the connection to Assay
         self.world_size = world_size
-        self.send = send
+        self.timeout = timedelta(seconds=timeout)
+        self.start_timeout = timedelta(seconds=start_timeout)
         torch.set_num_threads(1)  # ranks are more than cores
         # The ranks find one another through a file of their own, which gloo removes.
         path = Path(tempfile.gettempdir()) / f"assay-ranks-{token}"
         dist.init_process_group(
-            "gloo",
-            init_method=path.as_uri(),
-            rank=rank,
-            world_size=world_size,
-            timeout=timedelta(seconds=timeout),
+            "gloo", init_method=path.as_uri(), rank=rank, world_size=world_size, timeout=self.start_timeout
         )
-        self.groups: dict[tuple[int, ...], Any] = {tuple(range(world_size)): dist.group.WORLD}
+        self.groups: dict[tuple[int, ...], Any] = {tuple(range(world_size)): self._limited(dist.group.WORLD)}
+
+    def serve(self, launcher: int) -> None:
+        """Answers go to the connection `launcher` from now on."""
+        self.launcher = launcher
+
+    def _limited(self, group: Any) -> Any:
+        """Connecting many ranks takes time; what a collective may take is what was asked for."""
+        dist.distributed_c10d._set_pg_timeout(self.timeout, group)
+        return group
 
     def answer(self, frame: Frame) -> Frame:
         error, outputs = "", []
-        self.sent = None
+        self.moved: tuple[int | None, int | None] = (None, None)
         try:
             outputs = self._run(frame)
         except Exception as problem:  # whatever PyTorch throws is this rank's answer
@@ -100,8 +133,8 @@ class Rank:
             "error": error,
             "refused": False,
             "outputs": [output is not None for output in outputs],
-            "sent": self.sent,
-            "received": None,
+            "sent": self.moved[0],
+            "received": self.moved[1],
         }
         return Frame(header, [to_raw(output) for output in outputs if output is not None])
 
@@ -114,20 +147,21 @@ class Rank:
         for name, members in sorted(ranks["groups"].items()):
             key = tuple(members)
             if key not in self.groups:
-                self.groups[key] = dist.new_group(list(members), sort_ranks=False)
+                made = dist.new_group(list(members), timeout=self.start_timeout, sort_ranks=False)
+                self.groups[key] = self._limited(made) if self.rank in key else made
             groups[name] = self.groups[key]
         fault = ranks["faults"][0] if ranks["faults"] else None
-        program = Program(graph, groups, self.send)
+        program = Program(graph, groups, self.launcher)
         for value, raw in zip(graph.inputs, frame.tensors, strict=True):
             program.values[value.name] = upload(raw, torch.device("cpu"))
-        before = bytes_on_sockets(self.launcher)
+        counter = Counter(self.launcher)
         for index, node in enumerate(graph.nodes):
             if fault is not None and fault["node"] == index:
                 self._suffer(fault)
             program.run(node)
+        program.wait_for_all()
         outputs = [None if name is None else program.value(name) for name in output_names(text)]
-        after = bytes_on_sockets(self.launcher)
-        self.sent = None if before is None or after is None else after - before
+        self.moved = counter.moved()
         return outputs
 
     @staticmethod
@@ -138,24 +172,32 @@ class Rank:
 
 
 class Program:
-    def __init__(self, graph: Graph, groups: dict[str, Any], send: Callable[[Frame], None]):
+    def __init__(self, graph: Graph, groups: dict[str, Any], launcher: int):
         self.graph = graph
         self.groups = groups
-        self.send = send
+        self.launcher = launcher
         self.values: dict[str, torch.Tensor] = {}
         self.works: dict[str, Any] = {}  # messages under way, by the value that stands for them
+        self.posted: list[torch.Tensor] = []  # results of functional collectives
 
     def value(self, name: str) -> torch.Tensor:
         if name in self.works:
             self.works.pop(name).wait()
         return self.values[name]
 
+    def wait_for_all(self) -> None:
+        """Also for what the program never waits for: the bytes of a collective are its own."""
+        for name in list(self.works):
+            self.value(name)
+        for result in self.posted:
+            torch.ops._c10d_functional.wait_tensor.default(result)
+
     def run(self, node: Node) -> None:
         given = {name: self._given(value) for name, value in node.arguments}
         if node.op == f"{_FUNCTIONAL}wait_tensor.default":
             result = torch.ops._c10d_functional.wait_tensor.default(given["tensor"])
         elif "group_name" in given:
-            self.send(Frame({"type": "progress", "node": node.name}, []))
+            write_frame(self.launcher, Frame({"type": "progress", "node": node.name}, []))
             result = self._collective(node, given)
         else:
             call = Call(node, torch.device("cpu"))
@@ -182,7 +224,9 @@ class Program:
         if node.op.startswith((_FUNCTIONAL, _AUTOGRAD)) and name not in ("isend", "irecv"):
             function = getattr(getattr(torch.ops, space), name).default
             group_name = group.group_name if hasattr(group, "group_name") else str(wanted)
-            return function(**given, group_name=group_name)
+            results = function(**given, group_name=group_name)
+            self.posted += results if isinstance(results, (list, tuple)) else [results]
+            return results
         method = getattr(self, f"_{name}", None)
         if method is None:
             raise Unsupported("operator", f"torch.distributed has no {node.op}")
