@@ -163,6 +163,32 @@ TEST(ArithmeticBound, CorrectRoundingTouchesItAndTruncationDoesNotFit) {
   EXPECT_GT(margin(bounded, truncated), 1.5);
 }
 
+// Every partial sum is as large as beta * self where a device starts with it.
+TEST(MatmulBound, AScaledProductMayBeAddedToAScaledSumTermByTerm) {
+  const std::size_t size = 12;
+  const auto n = static_cast<int64_t>(size);
+  const Floats c = draw_around(size * size, 5), a = draw_around(size * size, 6),
+               b = draw_around(size * size, 7);
+  const float alpha = 0.015625F * 1.1F, beta = 8.3F;
+  const BoundedWide bounded =
+      OpUnderTest("aten::addmm.default",
+                  {{"self", singles({n, n}, c)}, {"mat1", singles({n, n}, a)}, {"mat2", singles({n, n}, b)}},
+                  {{"beta", static_cast<double>(beta)}, {"alpha", static_cast<double>(alpha)}})
+          .bounded(f32_precision())[0];
+  const auto added = [&](std::size_t terms) {
+    Floats sum(size * size);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum[i] = beta * c[i];
+      for (std::size_t k = 0; k < terms; ++k)
+        sum[i] += alpha * a[i / size * size + k] * b[k * size + i % size];
+    }
+    return sum;
+  };
+  EXPECT_LE(margin(bounded, added(size)), 1);
+  EXPECT_GT(margin(bounded, added(size)), 0.1);
+  EXPECT_GT(margin(bounded, added(size - 1)), 10);
+}
+
 // 1 / 0.1f is just below 10 and rounds to 10: both integers are right; 7 / 2 has one answer.
 TEST(TruncatedQuotient, MayFallOnEitherSideWhereRoundingDecides) {
   const BoundedWide bounded =

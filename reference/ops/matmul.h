@@ -1,6 +1,10 @@
 // Matrix products: mm, bmm, addmm, baddbmm.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
 #include "reference/number/sums.h"
 #include "reference/ops/movement.h"
 
@@ -73,12 +77,30 @@ std::vector<Array<T>> product_plus(const OpCall& call, const Inputs<T>& in, std:
     return one(std::move(out));
   }
   if (alpha_value != 0) batched_product<T>(a, b, nullptr, out, batch, m, n, k);
+  // The sum may start with beta * self and have factors that alpha was multiplied into: every partial sum is
+  // then rounded at that size (MKL's small products do it).
+  Array<T> fused;
+  if constexpr (std::is_same_v<T, Bounded>) {
+    if (alpha_value != 0 && beta_value != 0) {
+      fused = out;
+      Array<T> scaled_a = a;
+      std::vector<T> start(self.real);
+      for (T& x : scaled_a.real) x = constant<T>(alpha_value) * x;
+      for (T& x : start) x = constant<T>(beta_value) * x;
+      batched_product<T>(scaled_a, b, &start, fused, batch, m, n, k);
+    }
+  }
   for (std::size_t i = 0; i < out.real.size(); ++i) {
     const T scaled_self = beta_value == 1 ? self.real[i] : constant<T>(beta_value) * self.real[i];
     const T scaled_product = alpha_value == 1 ? out.real[i] : constant<T>(alpha_value) * out.real[i];
     out.real[i] = alpha_value == 0  ? (beta_value == 0 ? T(0) : scaled_self)
                   : beta_value == 0 ? scaled_product
                                     : scaled_product + scaled_self;
+    if constexpr (std::is_same_v<T, Bounded>) {
+      if (fused.real.empty()) continue;
+      out.real[i].bound = std::max(out.real[i].bound, fused.real[i].bound);
+      out.real[i].variance = std::max(out.real[i].variance, fused.real[i].variance);
+    }
   }
   return one(std::move(out));
 }

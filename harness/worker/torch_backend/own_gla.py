@@ -250,6 +250,7 @@ def muon_orthogonalize(
     eps: float = 1e-07,
     clamp_norm: bool = False,
 ) -> Tensor:
+    _require(x.is_floating_point(), f"self has dtype {x.dtype}; it must be float64, float32, bfloat16 or float16")
     _require(x.dim() == 2, f"self has shape {list(x.shape)}; Muon takes matrices")
     _require(0 <= steps <= 99, f"steps is {steps}; it must be from 0 to 99")
     for name, number in (("a", a), ("b", b), ("c", c)):
