@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "backend/simulator/lanes.h"
 
@@ -192,23 +193,23 @@ void alu_through_fp32(AluOp op, const int64_t* x, const int64_t* y, int64_t* out
 
 void sum_each(std::span<const float* const> rows, int64_t n, float* sums) {
   std::size_t k = 0;
-  for (; k + kSumsAtOnce <= rows.size(); k += kSumsAtOnce) {
-    std::array<const float*, kSumsAtOnce> x{};
-    std::array<float, kSumsAtOnce> sum{};
-    for (std::size_t r = 0; r < kSumsAtOnce; ++r) {
-      x[r] = rows[k + r];
-      sum[r] = x[r][0];
+  const auto by = [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>) {
+    for (; k + kWidth <= rows.size(); k += kWidth) {
+      std::array<const float*, kWidth> x{};
+      std::array<float, kWidth> sum{};
+      for (std::size_t r = 0; r < kWidth; ++r) {
+        x[r] = rows[k + r];
+        sum[r] = x[r][0];
+      }
+      for (int64_t j = 1; j < n; ++j) {
+        for (std::size_t r = 0; r < kWidth; ++r) sum[r] += x[r][j];
+      }
+      std::copy(sum.begin(), sum.end(), sums + k);
     }
-    for (int64_t j = 1; j < n; ++j) {
-      for (std::size_t r = 0; r < kSumsAtOnce; ++r) sum[r] += x[r][j];
-    }
-    std::copy(sum.begin(), sum.end(), sums + k);
-  }
-  for (; k < rows.size(); ++k) {
-    float sum = rows[k][0];
-    for (int64_t j = 1; j < n; ++j) sum += rows[k][j];
-    sums[k] = sum;
-  }
+  };
+  by(std::integral_constant<std::size_t, kSumsAtOnce>{});
+  by(std::integral_constant<std::size_t, 4>{});
+  by(std::integral_constant<std::size_t, 1>{});
 }
 
 float identity(AluOp op) {

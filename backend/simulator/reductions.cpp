@@ -37,8 +37,6 @@ bool extreme_of_numbers(bool largest, const float* x, int64_t n, float& result) 
 
 float reduce(AluOp op, const float* x, int64_t n) {
   switch (op) {
-    case AluOp::add:
-      return fold(x, n, x[0], [](float a, float b) { return a + b; });
     case AluOp::multiply:
       return fold(x, n, x[0], [](float a, float b) { return a * b; });
     case AluOp::abs_max: {
@@ -64,38 +62,27 @@ float reduce(AluOp op, const float* x, int64_t n) {
   }
 }
 
-using RowPointers = std::array<const float*, kSumsAtOnce>;
-
-// Sums of `rows` rows of one length that lie one behind the other.
-void sum_rows(const float* x, int64_t rows, int64_t length, float* sums) {
-  constexpr auto kAtOnce = static_cast<int64_t>(kSumsAtOnce);
-  for (int64_t g = 0; g < rows; g += kAtOnce) {
-    RowPointers at;
-    const auto count = static_cast<std::size_t>(std::min(rows - g, kAtOnce));
-    for (std::size_t k = 0; k < count; ++k) at[k] = x + (g + static_cast<int64_t>(k)) * length;
-    sum_each({at.data(), count}, length, sums + g);
-  }
-}
-
-// One sum a partition: of several partitions at a time.
-void sum_partitions(const Execution& e, const Row& dst, const Row& src) {
+// Sums of rows of `length` elements, as many a partition as `dst` takes: of several partitions at a time.
+void sum_partitions(const Execution& e, const Row& dst, const Row& src, int64_t length) {
   Machine& m = e.machine;
-  constexpr auto kAtOnce = static_cast<int>(kSumsAtOnce);
-  const int partitions = e.op(0).partitions;
-  const int64_t n = src.count();
-  m.for_rows((partitions + kAtOnce - 1) / kAtOnce, n * partitions, [&](int block, Scratch& s) {
-    const int first = block * kAtOnce, count = std::min(partitions - first, kAtOnce);
-    float* buffer = s.floats(0, n * kAtOnce);
-    RowPointers at;
-    std::array<float, kSumsAtOnce> sums{};
+  const int64_t n = src.count(), groups = dst.count();
+  const int partitions = e.op(0).partitions, at_once = static_cast<int>(kSumsAtOnce);
+  m.for_rows((partitions + at_once - 1) / at_once, n * partitions, [&](int block, Scratch& s) {
+    const int first = block * at_once, count = std::min(partitions - first, at_once);
+    float *const buffer = s.floats(0, n * at_once), *const sums = s.floats(1, groups * at_once);
+    std::array<const float*, kSumsAtOnce> loaded{}, rows{};
     for (int k = 0; k < count; ++k)
-      at[static_cast<std::size_t>(k)] = src.view(m.row(e.op(1), first + k), buffer + k * n);
-    sum_each({at.data(), static_cast<std::size_t>(count)}, n, sums.data());
-    for (int k = 0; k < count; ++k) {
-      float& sum = sums[static_cast<std::size_t>(k)];
-      if (e.instruction.negate) sum = -sum;
-      e.store(dst, 0, first + k, &sum);
+      loaded[static_cast<std::size_t>(k)] = src.view(m.row(e.op(1), first + k), buffer + k * n);
+    // Rows in order of partition and group.
+    for (int64_t r = 0; r < count * groups;) {
+      std::size_t full = 0;
+      float* const to = sums + r;
+      for (; full < kSumsAtOnce && r < count * groups; ++full, ++r)
+        rows[full] = loaded[static_cast<std::size_t>(r / groups)] + r % groups * length;
+      sum_each({rows.data(), full}, length, to);
     }
+    for (int64_t r = 0; r < count * groups && e.instruction.negate; ++r) sums[r] = -sums[r];
+    for (int k = 0; k < count; ++k) e.store(dst, 0, first + k, sums + k * groups);
   });
 }
 
@@ -106,7 +93,7 @@ void tensor_reduce(const Execution& e) {
   const int64_t n = src.count(), groups = dst.count(), length = n / groups;
   const bool integers = is_bitwise(i.op0) || (i.engine == Engine::gpsimd && is_integral(e.op(1).dtype));
   const bool lossy = m.options.quirks.integers_through_fp32 && !is_bitwise(i.op0);
-  if (!integers && i.op0 == AluOp::add && groups == 1) return sum_partitions(e, dst, src);
+  if (!integers && i.op0 == AluOp::add) return sum_partitions(e, dst, src, length);
   m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
     if (integers) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, groups);
@@ -124,11 +111,7 @@ void tensor_reduce(const Execution& e) {
     }
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     float* y = s.floats(1, groups);
-    if (i.op0 == AluOp::add) {
-      sum_rows(x, groups, length, y);
-    } else {
-      for (int64_t g = 0; g < groups; ++g) y[g] = reduce(i.op0, x + g * length, length);
-    }
+    for (int64_t g = 0; g < groups; ++g) y[g] = reduce(i.op0, x + g * length, length);
     for (int64_t g = 0; g < groups && i.negate; ++g) y[g] = -y[g];
     e.store(dst, 0, p, y);
   });
