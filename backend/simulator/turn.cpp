@@ -71,20 +71,23 @@ void turn_square<uint16_t>(const Turned& t, int64_t r, int64_t c) {
     std::memcpy(t.to + (c + k) * t.to_stride + r * 2, &x[static_cast<std::size_t>(k)], sizeof(Halves));
 }
 
-// By blocks whose rows are cache lines of the source and whose columns, put together in a buffer, are cache
-// lines of the destination: distances between rows are often powers of two, and lines so far apart crowd each
-// other out of the first cache.
+// By blocks whose rows are cache lines of the source and whose columns are cache lines of the destination.
+// They are put together in a buffer: distances between rows are often powers of two, and lines so far apart
+// crowd each other out of the first cache. Rows an odd number of lines apart, such as those of SBUF, do not.
 template <typename T>
 void turn_all(const Turned& t, int64_t rows, int64_t columns) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   constexpr int64_t kRows = 128, kColumns = 64 / kSize, kSide = kSquare<T>;
   alignas(64) std::array<std::byte, kRows * kColumns * kSize> buffer;
+  const bool direct = t.to_stride % 128 == 64;
   for (int64_t r0 = 0; r0 < rows; r0 += kRows) {
     const int64_t height = std::min(rows - r0, kRows), whole_height = height / kSide * kSide;
     for (int64_t c0 = 0; c0 < columns; c0 += kColumns) {
       const int64_t width = std::min(columns - c0, kColumns), whole_width = width / kSide * kSide;
-      const Turned block{t.from + r0 * t.from_stride + c0 * kSize, t.from_stride, buffer.data(),
-                         kRows * kSize};
+      const std::byte* from = t.from + r0 * t.from_stride + c0 * kSize;
+      const Turned block =
+          direct ? Turned{from, t.from_stride, t.to + c0 * t.to_stride + r0 * kSize, t.to_stride}
+                 : Turned{from, t.from_stride, buffer.data(), kRows * kSize};
       // What comes next: the same rows, or the next ones.
       const bool more = c0 + kColumns < columns;
       const std::byte* next = more ? block.from + 64 : t.from + (r0 + kRows) * t.from_stride;
@@ -100,7 +103,7 @@ void turn_all(const Turned& t, int64_t rows, int64_t columns) {
       for (int64_t r = whole_height; r < height; ++r) {
         for (int64_t c = 0; c < width; ++c) turn_element<T>(block, r, c);
       }
-      for (int64_t c = 0; c < width; ++c) {
+      for (int64_t c = 0; c < width && !direct; ++c) {
         std::memcpy(t.to + (c0 + c) * t.to_stride + r0 * kSize, buffer.data() + c * kRows * kSize,
                     static_cast<std::size_t>(height * kSize));
       }
