@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/error.h"
-#include "core/io/json_object.h"
 
 namespace assay {
 namespace {
@@ -91,66 +93,101 @@ KeywordArg read_device(const JsonCursor& device) {
               fmt::format("{}: arguments of kind {} are not supported", cursor.place(), kind));
 }
 
-Json float_json(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
 struct ArgumentWriter {
+  std::string& out;
   const std::vector<Value>& values;
 
   const Value& value(ValueId id) const { return values.at(static_cast<std::size_t>(id)); }
-  Json name(ValueId id) const { return json_object({{"name", value(id).name}}); }
+  void name(const char* before, ValueId id, const char* after) const {
+    out += before;
+    append_json_string(out, value(id).name);
+    out += after;
+  }
+  void number(int64_t a) const { fmt::format_to(std::back_inserter(out), "{}", a); }
+  void number(double a) const {
+    if (std::isfinite(a)) {
+      out += Json(a).dump();
+    } else {
+      out += std::isnan(a) ? "\"NaN\"" : a > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+    }
+  }
+  void number(bool a) const { out += a ? "true" : "false"; }
 
-  Json operator()(const NoneArg&) const { return json_object({{"as_none", true}}); }
-  Json operator()(const ValueArg& a) const { return write_value(value(a.id)); }
-  Json operator()(const ValueListArg& a) const {
-    bool optional = false;
-    for (const ValueId id : a.ids) optional = optional || id < 0;
-    Json list = Json::array();
-    for (const ValueId id : a.ids) {
-      if (!optional) {
-        list.push_back(name(id));
-      } else if (id < 0) {
-        list.push_back(json_object({{"as_none", true}}));
-      } else {
-        list.push_back(json_object({{"as_tensor", name(id)}}));
-      }
+  template <typename List, typename One>
+  void list(const char* kind, const List& items, const One& one) const {
+    fmt::format_to(std::back_inserter(out), "{{\"{}\":[", kind);
+    const char* separator = "";
+    for (const auto& item : items) {
+      out += std::exchange(separator, ",");
+      one(item);
     }
-    return json_object({{optional ? "as_optional_tensors" : "as_tensors", std::move(list)}});
+    out += "]}";
   }
-  Json operator()(int64_t a) const { return json_object({{"as_int", a}}); }
-  Json operator()(double a) const { return json_object({{"as_float", float_json(a)}}); }
-  Json operator()(bool a) const { return json_object({{"as_bool", a}}); }
-  Json operator()(const std::string& a) const { return json_object({{"as_string", a}}); }
-  Json operator()(const IntListArg& a) const {
-    if (a.values.empty()) return json_object({{"as_ints", a.ints}});
-    Json list = Json::array();
-    for (std::size_t i = 0; i < a.ints.size(); ++i) {
-      if (a.values[i] >= 0) {
-        list.push_back(json_object({{"as_name", value(a.values[i]).name}}));
+  template <typename T>
+  void plain(const char* kind, T a) const {
+    fmt::format_to(std::back_inserter(out), "{{\"{}\":", kind);
+    number(a);
+    out += '}';
+  }
+
+  void operator()(const NoneArg&) const { plain("as_none", true); }
+  void operator()(const ValueArg& a) const { append_value(out, value(a.id)); }
+  void operator()(const ValueListArg& a) const {
+    const bool optional = std::any_of(a.ids.begin(), a.ids.end(), [](ValueId id) { return id < 0; });
+    list(optional ? "as_optional_tensors" : "as_tensors", a.ids, [&](ValueId id) {
+      if (id < 0) {
+        plain("as_none", true);
+      } else if (optional) {
+        name("{\"as_tensor\":{\"name\":", id, "}}");
       } else {
-        list.push_back(json_object({{"as_int", a.ints[i]}}));
+        name("{\"name\":", id, "}");
       }
+    });
+  }
+  void operator()(int64_t a) const { plain("as_int", a); }
+  void operator()(double a) const { plain("as_float", a); }
+  void operator()(bool a) const { plain("as_bool", a); }
+  void operator()(const std::string& a) const {
+    out += "{\"as_string\":";
+    append_json_string(out, a);
+    out += '}';
+  }
+  void operator()(const IntListArg& a) const {
+    if (a.values.empty()) return list("as_ints", a.ints, [&](int64_t item) { number(item); });
+    std::size_t i = 0;
+    list("as_sym_ints", a.ints, [&](int64_t item) {
+      const ValueId id = a.values[i++];
+      if (id >= 0) return name("{\"as_name\":", id, "}");
+      plain("as_int", item);
+    });
+  }
+  void operator()(const std::vector<double>& a) const {
+    list("as_floats", a, [&](double item) { number(item); });
+  }
+  void operator()(const std::vector<bool>& a) const {
+    list("as_bools", a, [&](bool item) { number(item); });
+  }
+  void operator()(const std::vector<std::string>& a) const {
+    list("as_strings", a, [&](const std::string& item) { append_json_string(out, item); });
+  }
+  void operator()(const DTypeArg& a) const { plain("as_scalar_type", int64_t{export_code(a.dtype)}); }
+  void operator()(const KeywordArg& a) const {
+    out += '{';
+    append_json_string(out, "as_" + a.kind);
+    out += ':';
+    out += Json::parse(a.text, nullptr, false).dump(-1, ' ', false, Json::error_handler_t::replace);
+    out += '}';
+  }
+  void operator()(const GraphArg& a) const {
+    out += "{\"as_graph\":{\"name\":";
+    append_json_string(out, a.name);
+    out += ",\"graph\":";
+    if (a.graph) {
+      append_subgraph(out, *a.graph);
+    } else {
+      out += "null";
     }
-    return json_object({{"as_sym_ints", std::move(list)}});
-  }
-  Json operator()(const std::vector<double>& a) const {
-    Json list = Json::array();
-    for (const double item : a) list.push_back(float_json(item));
-    return json_object({{"as_floats", std::move(list)}});
-  }
-  Json operator()(const std::vector<bool>& a) const { return json_object({{"as_bools", a}}); }
-  Json operator()(const std::vector<std::string>& a) const { return json_object({{"as_strings", a}}); }
-  Json operator()(const DTypeArg& a) const { return json_object({{"as_scalar_type", export_code(a.dtype)}}); }
-  Json operator()(const KeywordArg& a) const {
-    return {{"as_" + a.kind, Json::parse(a.text, nullptr, false)}};
-  }
-  Json operator()(const GraphArg& a) const {
-    return json_object(
-        {{"as_graph",
-          json_object({{"name", a.name}, {"graph", a.graph ? write_subgraph(*a.graph) : Json(nullptr)}})}});
+    out += "}}";
   }
 };
 
@@ -221,22 +258,43 @@ Argument read_argument(const JsonCursor& cursor, const ValueNames& names) {
   cursor.fail(fmt::format("'{}' is no kind of argument of export schema 8", kind));
 }
 
-nlohmann::ordered_json write_value(const Value& value) {
-  switch (value.kind) {
-    case ValueKind::tensor:
-      return json_object({{"as_tensor", json_object({{"name", value.name}})}});
-    case ValueKind::symbolic_int:
-      return json_object({{"as_sym_int", json_object({{"as_name", value.name}})}});
-    case ValueKind::symbolic_float:
-      return json_object({{"as_sym_float", json_object({{"as_name", value.name}})}});
-    case ValueKind::symbolic_bool:
-      return json_object({{"as_sym_bool", json_object({{"as_name", value.name}})}});
+void append_json_string(std::string& out, std::string_view text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < 0x80 && c != '"' &&
+           c != '\\';
+  });
+  if (plain) {
+    out += '"';
+    out += text;
+    out += '"';
+  } else {
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  return nullptr;
 }
 
-nlohmann::ordered_json write_argument(const Argument& argument, const std::vector<Value>& values) {
-  return std::visit(ArgumentWriter{values}, argument);
+void append_value(std::string& out, const Value& value) {
+  const char* kind = "";
+  switch (value.kind) {
+    case ValueKind::tensor:
+      kind = "{\"as_tensor\":{\"name\":";
+      break;
+    case ValueKind::symbolic_int:
+      kind = "{\"as_sym_int\":{\"as_name\":";
+      break;
+    case ValueKind::symbolic_float:
+      kind = "{\"as_sym_float\":{\"as_name\":";
+      break;
+    case ValueKind::symbolic_bool:
+      kind = "{\"as_sym_bool\":{\"as_name\":";
+      break;
+  }
+  out += kind;
+  append_json_string(out, value.name);
+  out += "}}";
+}
+
+void append_argument(std::string& out, const Argument& argument, const std::vector<Value>& values) {
+  std::visit(ArgumentWriter{out, values}, argument);
 }
 
 }  // namespace assay

@@ -1,8 +1,8 @@
 // The Argument union of PyTorch's export schema <-> core/graph/argument.h. Internal to core/graph.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,10 +19,12 @@ using ValueNames = std::unordered_map<std::string, ValueId>;
 Argument read_argument(const JsonCursor& cursor, const ValueNames& names);
 ValueId read_value_name(const JsonCursor& cursor, const ValueNames& names);
 
-nlohmann::ordered_json write_argument(const Argument& argument, const std::vector<Value>& values);
+// Writing appends to `out`: a document of a graph is text at once, without values in between.
+void append_json_string(std::string& out, std::string_view text);  // quoted; invalid UTF-8 is replaced
+void append_argument(std::string& out, const Argument& argument, const std::vector<Value>& values);
 // {"as_tensor": {"name": ...}}, {"as_sym_int": {"as_name": ...}}, ...
-nlohmann::ordered_json write_value(const Value& value);
+void append_value(std::string& out, const Value& value);
 // A graph that is an argument: PyTorch's Graph object.
-nlohmann::ordered_json write_subgraph(const Graph& graph);
+void append_subgraph(std::string& out, const Graph& graph);
 
 }  // namespace assay

@@ -1,20 +1,19 @@
 // Graph -> models/model.json, byte for byte the same for equal graphs.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/graph/json.h"
 #include "core/graph/json_argument.h"
 #include "core/graph/symbolic_expression.h"
-#include "core/io/json_object.h"
 #include "core/opset/schema.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string target_of_op(const std::string& op) {
   const auto colons = op.find("::");
@@ -26,97 +25,107 @@ std::string target_of_op(const std::string& op) {
   return fmt::format("{}{}.{}", python ? "" : "torch.ops.", space, rest);
 }
 
-Json device_json() { return json_object({{"type", "cpu"}, {"index", nullptr}}); }
-
-Json expression_json(const SymbolicExpression& expression) {
-  if (expression.kind == SymbolicExpression::Kind::integer)
-    return json_object({{"as_int", expression.value}});
-  return json_object({{"as_expr", json_object({{"expr_str", to_srepr(expression)}, {"hint", nullptr}})}});
+void append_expression(std::string& out, const SymbolicExpression& expression) {
+  if (expression.kind == SymbolicExpression::Kind::integer) {
+    fmt::format_to(std::back_inserter(out), R"({{"as_int":{}}})", expression.value);
+    return;
+  }
+  out += R"({"as_expr":{"expr_str":)";
+  append_json_string(out, to_srepr(expression));
+  out += R"(,"hint":null}})";
 }
-
-Json name_json(const Value& value) { return json_object({{"name", value.name}}); }
 
 class Writer {
  public:
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
   // The object that PyTorch calls Graph: values and nodes, without the signature.
-  Json graph_json() {
-    Json tensor_values = Json::object();
-    Json sym_ints = Json::object();
-    Json sym_bools = Json::object();
-    Json sym_floats = Json::object();
-    for (const Value& value : graph_.values) {
-      switch (value.kind) {
-        case ValueKind::tensor:
-          tensor_values[value.name] = tensor_meta(value);
-          break;
-        case ValueKind::symbolic_int:
-          sym_ints[value.name] = scalar_meta(value, "as_int", 0);
-          break;
-        case ValueKind::symbolic_bool:
-          sym_bools[value.name] = scalar_meta(value, "as_bool", false);
-          break;
-        case ValueKind::symbolic_float:
-          sym_floats[value.name] = scalar_meta(value, "as_float", 0.0);
-          break;
-      }
-    }
-    Json nodes = Json::array();
-    for (const Node& node : graph_.nodes) nodes.push_back(node_json(node));
-
-    Json inputs = Json::array();
-    for (const GraphInput& input : graph_.inputs) {
-      inputs.push_back(input.value >= 0 ? write_value(value(input.value)) : constant_json(input.constant));
-    }
-    Json outputs = Json::array();
-    for (const GraphOutput& output : graph_.outputs) {
-      outputs.push_back(output.value >= 0 ? write_value(value(output.value))
-                                          : constant_json(output.constant));
-    }
-    return json_object({{"inputs", std::move(inputs)},
-                        {"outputs", std::move(outputs)},
-                        {"nodes", std::move(nodes)},
-                        {"tensor_values", std::move(tensor_values)},
-                        {"sym_int_values", std::move(sym_ints)},
-                        {"sym_bool_values", std::move(sym_bools)},
-                        {"is_single_tensor_return", false},
-                        {"custom_obj_values", Json::object()},
-                        {"sym_float_values", std::move(sym_floats)}});
+  void graph(bool single_tensor_return) {
+    out_ += R"({"inputs":[)";
+    for_each(graph_.inputs, [&](const GraphInput& input) { value_or(input.value, input.constant); });
+    out_ += R"(],"outputs":[)";
+    for_each(graph_.outputs, [&](const GraphOutput& output) { value_or(output.value, output.constant); });
+    out_ += R"(],"nodes":[)";
+    for_each(graph_.nodes, [&](const Node& node) { write(node); });
+    out_ += ']';
+    table("tensor_values", ValueKind::tensor, [&](const Value& value) { tensor_meta(value); });
+    table("sym_int_values", ValueKind::symbolic_int,
+          [&](const Value& value) { scalar_meta(value, R"({"as_int":0})"); });
+    table("sym_bool_values", ValueKind::symbolic_bool,
+          [&](const Value& value) { scalar_meta(value, R"({"as_bool":false})"); });
+    out_ +=
+        single_tensor_return ? R"(,"is_single_tensor_return":true)" : R"(,"is_single_tensor_return":false)";
+    out_ += R"(,"custom_obj_values":{})";
+    table("sym_float_values", ValueKind::symbolic_float,
+          [&](const Value& value) { scalar_meta(value, R"({"as_float":0.0})"); });
+    out_ += '}';
   }
 
-  std::string run() {
-    Json graph = graph_json();
-    Json input_specs = Json::array();
-    for (const GraphInput& input : graph_.inputs) input_specs.push_back(input_spec(input));
-    Json output_specs = Json::array();
-    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-      output_specs.push_back(output_spec(graph_.outputs[i], graph.at("outputs").at(i)));
-    }
-    Json ranges = Json::object();
-    for (const std::string& symbol : symbols_)
-      ranges[symbol] = json_object({{"min_val", 0}, {"max_val", nullptr}});
-    Json signature =
-        json_object({{"input_specs", std::move(input_specs)}, {"output_specs", std::move(output_specs)}});
-    Json calls = Json::array();
-    calls.push_back(json_object({{"fqn", ""}, {"signature", call_signature()}}));
-    Json module = json_object({{"graph", std::move(graph)},
-                               {"signature", std::move(signature)},
-                               {"module_call_graph", std::move(calls)},
-                               {"metadata", Json::object()},
-                               {"treespec_namedtuple_fields", Json::object()}});
-    const Json document = json_object({{"graph_module", std::move(module)},
-                                       {"opset_version", json_object({{"aten", 10}})},
-                                       {"range_constraints", std::move(ranges)},
-                                       {"schema_version", json_object({{"major", 8}, {"minor", 20}})},
-                                       {"verifiers", Json::array({"ATEN"})},
-                                       {"torch_version", "2.13.0"},
-                                       {"guards_code", Json::array()}});
-    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  void document() {
+    out_ += R"({"graph_module":{"graph":)";
+    graph(false);
+    out_ += R"(,"signature":{"input_specs":[)";
+    for_each(graph_.inputs, [&](const GraphInput& input) { spec(input); });
+    out_ += R"(],"output_specs":[)";
+    for_each(graph_.outputs, [&](const GraphOutput& output) { spec(output); });
+    out_ += R"(]},"module_call_graph":[{"fqn":"","signature":)";
+    call_signature();
+    out_ +=
+        R"(}],"metadata":{},"treespec_namedtuple_fields":{}},"opset_version":{"aten":10},"range_constraints":{)";
+    for_each(symbols_, [&](const std::string& symbol) {
+      append_json_string(out_, symbol);
+      out_ += R"(:{"min_val":0,"max_val":null})";
+    });
+    out_ += R"(},"schema_version":{"major":8,"minor":20},"verifiers":["ATEN"],"torch_version":"2.13.0",)"
+            R"("guards_code":[]})";
   }
+
+  std::string take() { return std::move(out_); }
 
  private:
+  template <typename List, typename One>
+  void for_each(const List& items, const One& one) {
+    const char* separator = "";
+    for (const auto& item : items) {
+      out_ += std::exchange(separator, ",");
+      one(item);
+    }
+  }
+
   const Value& value(ValueId id) const { return graph_.values.at(static_cast<std::size_t>(id)); }
+
+  void value_or(ValueId id, const std::optional<Argument>& constant) {
+    if (id >= 0) {
+      append_value(out_, value(id));
+    } else {
+      append_argument(out_, constant.value_or(NoneArg{}), graph_.values);
+    }
+  }
+
+  // {"name": ...}
+  void name_of_value(ValueId id) {
+    out_ += R"({"name":)";
+    append_json_string(out_, value(id).name);
+    out_ += '}';
+  }
+
+  void text(const char* before, std::string_view string, const char* after = "") {
+    out_ += before;
+    append_json_string(out_, string);
+    out_ += after;
+  }
+
+  template <typename Meta>
+  void table(const char* name, ValueKind kind, const Meta& meta) {
+    fmt::format_to(std::back_inserter(out_), R"(,"{}":{{)", name);
+    const char* separator = "";
+    for (const Value& value : graph_.values) {
+      if (value.kind != kind) continue;
+      text(std::exchange(separator, ","), value.name, ":");
+      meta(value);
+    }
+    out_ += '}';
+  }
 
   SymbolicExpression symbol(const std::string& text) {
     SymbolicExpression expression = parse_expression(text);
@@ -126,7 +135,31 @@ class Writer {
     return expression;
   }
 
-  Json tensor_meta(const Value& value) {
+  void tensor_meta(const Value& value) {
+    fmt::format_to(std::back_inserter(out_), R"({{"dtype":{},"sizes":[)", export_code(value.dtype));
+    const bool symbolic = std::any_of(value.symbols.begin(), value.symbols.end(),
+                                      [](const std::string& symbol) { return !symbol.empty(); });
+    if (symbolic) {
+      symbolic_sizes(value);
+    } else {
+      for_each(value.shape, [&](int64_t size) { size_json(size); });
+      out_ += R"(],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[)";
+      // Contiguous, as all tensors of a graph are (DESIGN: tensors are logically contiguous).
+      std::vector<int64_t> strides(value.shape.size());
+      int64_t running = 1;
+      for (std::size_t i = strides.size(); i-- > 0;) {
+        strides[i] = running;
+        running *= value.shape[i] > 0 ? value.shape[i] : 1;
+      }
+      for_each(strides, [&](int64_t stride) { size_json(stride); });
+    }
+    fmt::format_to(std::back_inserter(out_), R"(],"storage_offset":{{"as_int":0}},"layout":{}}})",
+                   kStridedLayout);
+  }
+
+  void size_json(int64_t size) { fmt::format_to(std::back_inserter(out_), R"({{"as_int":{}}})", size); }
+
+  void symbolic_sizes(const Value& value) {
     std::vector<SymbolicExpression> sizes;
     for (std::size_t i = 0; i < value.shape.size(); ++i) {
       if (i < value.symbols.size() && !value.symbols[i].empty()) {
@@ -135,188 +168,200 @@ class Writer {
         sizes.emplace_back().value = value.shape[i];
       }
     }
-    Json sizes_json = Json::array();
-    for (const SymbolicExpression& size : sizes) sizes_json.push_back(expression_json(size));
-    return json_object({{"dtype", export_code(value.dtype)},
-                        {"sizes", std::move(sizes_json)},
-                        {"requires_grad", false},
-                        {"device", device_json()},
-                        {"strides", strides(sizes)},
-                        {"storage_offset", json_object({{"as_int", 0}})},
-                        {"layout", kStridedLayout}});
+    for_each(sizes, [&](const SymbolicExpression& size) { append_expression(out_, size); });
+    out_ += R"(],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[)";
+    for_each(strides_of(sizes), [&](const SymbolicExpression& stride) { append_expression(out_, stride); });
   }
 
-  // Contiguous, as all tensors of a graph are (DESIGN: tensors are logically contiguous).
-  static Json strides(const std::vector<SymbolicExpression>& sizes) {
-    std::vector<Json> reversed;
+  static std::vector<SymbolicExpression> strides_of(const std::vector<SymbolicExpression>& sizes) {
+    std::vector<SymbolicExpression> strides(sizes.size());
     SymbolicExpression running;
     running.value = 1;
-    for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
-      reversed.push_back(expression_json(running));
+    for (std::size_t i = sizes.size(); i-- > 0;) {
+      const SymbolicExpression& size = sizes[i];
+      strides[i] = running;
       if (running.kind == SymbolicExpression::Kind::integer &&
-          size->kind == SymbolicExpression::Kind::integer) {
-        running.value *= size->value > 0 ? size->value : 1;
+          size.kind == SymbolicExpression::Kind::integer) {
+        running.value *= size.value > 0 ? size.value : 1;
       } else if (running.kind == SymbolicExpression::Kind::integer && running.value == 1) {
-        running = *size;
+        running = size;
       } else {
         SymbolicExpression product;
         product.kind = SymbolicExpression::Kind::function;
         product.name = "Mul";
-        product.arguments = {running, *size};
+        product.arguments = {running, size};
         running = std::move(product);
       }
     }
-    Json::array_t out(std::make_move_iterator(reversed.rbegin()), std::make_move_iterator(reversed.rend()));
-    return out;
+    return strides;
   }
 
-  template <typename Plain>
-  Json scalar_meta(const Value& value, const char* plain_kind, Plain plain) {
-    if (value.symbols.empty() || value.symbols[0].empty()) return json_object({{plain_kind, plain}});
-    return json_object(
-        {{"as_expr", json_object({{"expr_str", to_srepr(symbol(value.symbols[0]))}, {"hint", nullptr}})}});
+  void scalar_meta(const Value& value, const char* plain) {
+    if (value.symbols.empty() || value.symbols[0].empty()) {
+      out_ += plain;
+    } else {
+      text(R"({"as_expr":{"expr_str":)", to_srepr(symbol(value.symbols[0])), R"(,"hint":null}})");
+    }
   }
 
-  Json constant_json(const std::optional<Argument>& constant) const {
-    return write_argument(constant.value_or(NoneArg{}), graph_.values);
-  }
-
-  Json node_json(const Node& node) const {
+  void write(const Node& node) {
     const Schema* schema = find_schema(node.op);
-    Json inputs = Json::array();
+    text(R"({"target":)", target_of_op(node.op), R"(,"inputs":[)");
     std::size_t next = 0;  // a positional argument only follows on its predecessor
-    for (const NamedArgument& argument : node.arguments) {
+    for_each(node.arguments, [&](const NamedArgument& argument) {
       bool positional = schema == nullptr;
       if (schema != nullptr && next < schema->arguments.size()) {
         positional = schema->arguments[next].name == argument.name && !schema->arguments[next].keyword_only;
       }
       next = positional ? next + 1 : std::size_t(-1);
-      inputs.push_back(json_object({{"name", argument.name},
-                                    {"arg", write_argument(argument.value, graph_.values)},
-                                    {"kind", positional ? 1 : 2}}));
+      text(R"({"name":)", argument.name, R"(,"arg":)");
+      append_argument(out_, argument.value, graph_.values);
+      out_ += positional ? R"(,"kind":1})" : R"(,"kind":2})";
+    });
+    out_ += R"(],"outputs":[)";
+    node_outputs(node, schema);
+    out_ += R"(],"metadata":{)";
+    const char* separator = "";
+    if (!node.source.location.empty()) {
+      text(R"("stack_trace":)", node.source.location);
+      separator = ",";
     }
-    Json metadata = Json::object();
-    if (!node.source.location.empty()) metadata["stack_trace"] = node.source.location;
     if (!node.source.module_path.empty()) {
       // PyTorch's three fields: key, path, class.
-      metadata["nn_module_stack"] = fmt::format("{0},{0},torch.nn.Module", node.source.module_path);
+      out_ += separator;
+      text(R"("nn_module_stack":)", fmt::format("{0},{0},torch.nn.Module", node.source.module_path));
     }
-    return json_object({{"target", target_of_op(node.op)},
-                        {"inputs", std::move(inputs)},
-                        {"outputs", node_outputs(node, schema)},
-                        {"metadata", std::move(metadata)},
-                        {"is_hop_single_tensor_return", nullptr},
-                        {"name", node.name}});
+    text(R"(},"is_hop_single_tensor_return":null,"name":)", node.name, "}");
   }
 
-  Json node_outputs(const Node& node, const Schema* schema) const {
-    const auto one = [&](ValueId id) -> Json {
-      if (id < 0) return json_object({{"as_none", true}});
-      return write_value(value(id));
-    };
-    Json outputs = Json::array();
+  void node_outputs(const Node& node, const Schema* schema) {
     const std::size_t returns = schema == nullptr ? node.outputs.size() : schema->returns.size();
     std::size_t at = 0;
     for (std::size_t i = 0; i < returns && at < node.outputs.size(); ++i) {
+      if (i > 0) out_ += ',';
       if (schema == nullptr || !schema->returns[i].list) {
-        outputs.push_back(one(node.outputs[at++]));
+        value_or(node.outputs[at++], std::nullopt);
         continue;
       }
       // A list takes what the returns after it leave.
       const std::size_t after = returns - i - 1;
       const std::size_t length = node.outputs.size() - at > after ? node.outputs.size() - at - after : 0;
-      Json names = Json::array();
-      for (std::size_t j = 0; j < length; ++j) names.push_back(name_json(value(node.outputs[at++])));
-      outputs.push_back(json_object({{"as_tensors", std::move(names)}}));
+      out_ += R"({"as_tensors":[)";
+      for (std::size_t j = 0; j < length; ++j) {
+        if (j > 0) out_ += ',';
+        name_of_value(node.outputs[at++]);
+      }
+      out_ += "]}";
     }
-    return outputs;
   }
 
-  Json input_spec(const GraphInput& input) const {
+  void spec(const GraphInput& input) {
     if (input.value < 0) {
-      return json_object({{"constant_input",
-                           json_object({{"name", input.target}, {"value", constant_json(input.constant)}})}});
+      text(R"({"constant_input":{"name":)", input.target, R"(,"value":)");
+      append_argument(out_, input.constant.value_or(NoneArg{}), graph_.values);
+      out_ += "}}";
+      return;
     }
-    Json name = name_json(value(input.value));
+    const auto named = [&](const char* before, const char* target) {
+      out_ += before;
+      name_of_value(input.value);
+      text(target, input.target);
+    };
     switch (input.kind) {
       case InputKind::user:
-        return json_object({{"user_input", json_object({{"arg", write_value(value(input.value))}})}});
+        out_ += R"({"user_input":{"arg":)";
+        append_value(out_, value(input.value));
+        break;
       case InputKind::parameter:
-        return json_object(
-            {{"parameter", json_object({{"arg", std::move(name)}, {"parameter_name", input.target}})}});
+        named(R"({"parameter":{"arg":)", R"(,"parameter_name":)");
+        break;
       case InputKind::buffer:
-        return json_object({{"buffer", json_object({{"arg", std::move(name)},
-                                                    {"buffer_name", input.target},
-                                                    {"persistent", input.persistent}})}});
+        named(R"({"buffer":{"arg":)", R"(,"buffer_name":)");
+        out_ += input.persistent ? R"(,"persistent":true)" : R"(,"persistent":false)";
+        break;
       case InputKind::constant:
-        return json_object({{"tensor_constant", json_object({{"arg", std::move(name)},
-                                                             {"tensor_constant_name", input.target}})}});
+        named(R"({"tensor_constant":{"arg":)", R"(,"tensor_constant_name":)");
+        break;
     }
-    return nullptr;
+    out_ += "}}";
   }
 
   bool is_parameter(const std::string& target) const {
-    for (const GraphInput& input : graph_.inputs) {
-      if (input.kind == InputKind::parameter && input.target == target) return true;
-    }
-    return false;
+    return std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](const GraphInput& input) {
+      return input.kind == InputKind::parameter && input.target == target;
+    });
   }
 
-  Json output_spec(const GraphOutput& output, const Json& argument) const {
-    if (output.kind == OutputKind::user)
-      return json_object({{"user_output", json_object({{"arg", argument}})}});
-    const auto mutation = [&](const char* kind, const char* target) {
-      return json_object(
-          {{kind, json_object({{"arg", name_json(value(output.value))}, {target, output.target}})}});
+  void spec(const GraphOutput& output) {
+    if (output.kind == OutputKind::user) {
+      out_ += R"({"user_output":{"arg":)";
+      value_or(output.value, output.constant);
+      out_ += "}}";
+      return;
+    }
+    const auto mutation = [&](const char* before, const char* target) {
+      out_ += before;
+      name_of_value(output.value);
+      text(target, output.target, "}}");
     };
-    if (output.kind == OutputKind::user_input_mutation)
-      return mutation("user_input_mutation", "user_input_name");
-    if (is_parameter(output.target)) return mutation("parameter_mutation", "parameter_name");
-    return mutation("buffer_mutation", "buffer_name");
+    if (output.kind == OutputKind::user_input_mutation) {
+      mutation(R"({"user_input_mutation":{"arg":)", R"(,"user_input_name":)");
+    } else if (is_parameter(output.target)) {
+      mutation(R"({"parameter_mutation":{"arg":)", R"(,"parameter_name":)");
+    } else {
+      mutation(R"({"buffer_mutation":{"arg":)", R"(,"buffer_name":)");
+    }
   }
 
-  // The call of the whole module: a tuple of the user inputs in, a tuple of the user outputs out.
-  Json call_signature() const {
-    std::size_t users = 0;
-    Json names = Json::array();
-    for (const GraphInput& input : graph_.inputs) {
-      if (input.kind != InputKind::user) continue;
-      ++users;
-      names.push_back(input.target);
-    }
-    std::size_t results = 0;
-    for (const GraphOutput& output : graph_.outputs) results += output.kind == OutputKind::user ? 1 : 0;
-    const auto tuple = [](const std::vector<Json>& children) -> Json {
-      return json_object({{"type", "builtins.tuple"}, {"context", "null"}, {"children_spec", children}});
+  // The call of the whole module: a tuple of the user inputs in, a tuple of the user outputs out. The specs
+  // are JSON inside a string.
+  void call_signature() {
+    constexpr std::string_view kLeaf = R"({\"type\":null,\"context\":null,\"children_spec\":[]})";
+    constexpr std::string_view kTuple =
+        R"({\"type\":\"builtins.tuple\",\"context\":\"null\",\"children_spec\":[)";
+    const auto leaves = [&](std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i > 0) out_ += ',';
+        out_ += kLeaf;
+      }
     };
-    const Json leaf =
-        json_object({{"type", nullptr}, {"context", nullptr}, {"children_spec", Json::array()}});
-    const Json no_keywords =
-        json_object({{"type", "builtins.dict"}, {"context", "[]"}, {"children_spec", Json::array()}});
-    const Json in = Json::array({1, tuple({tuple(std::vector<Json>(users, leaf)), no_keywords})});
-    const Json out = Json::array({1, tuple(std::vector<Json>(results, leaf))});
-    return json_object({{"inputs", Json::array()},
-                        {"outputs", Json::array()},
-                        {"in_spec", in.dump()},
-                        {"out_spec", out.dump()},
-                        {"forward_arg_names", std::move(names)}});
+    std::vector<std::string_view> names;
+    for (const GraphInput& input : graph_.inputs) {
+      if (input.kind == InputKind::user) names.push_back(input.target);
+    }
+    const auto results =
+        std::count_if(graph_.outputs.begin(), graph_.outputs.end(),
+                      [](const GraphOutput& output) { return output.kind == OutputKind::user; });
+    out_ += R"({"inputs":[],"outputs":[],"in_spec":"[1,)";
+    out_ += kTuple;
+    out_ += kTuple;
+    leaves(names.size());
+    out_ += R"(]},{\"type\":\"builtins.dict\",\"context\":\"[]\",\"children_spec\":[]}]}]","out_spec":"[1,)";
+    out_ += kTuple;
+    leaves(static_cast<std::size_t>(results));
+    out_ += R"(]}]","forward_arg_names":[)";
+    for_each(names, [&](std::string_view name) { append_json_string(out_, name); });
+    out_ += "]}";
   }
 
   const Graph& graph_;
+  std::string out_;
   std::set<std::string> symbols_;
 };
 
 }  // namespace
 
-nlohmann::ordered_json write_subgraph(const Graph& graph) {
-  Json json = Writer(graph).graph_json();
-  json["is_single_tensor_return"] = graph.outputs.size() == 1;
-  return json;
+void append_subgraph(std::string& out, const Graph& graph) {
+  Writer writer(graph);
+  writer.graph(graph.outputs.size() == 1);
+  out += writer.take();
 }
 
 std::string graph_to_json(const Graph& graph) {
   try {
-    return Writer(graph).run();
+    Writer writer(graph);
+    writer.document();
+    return writer.take();
   } catch (const std::out_of_range&) {
     throw Error(
         ErrorCode::invalid_argument,
