@@ -1,17 +1,15 @@
 // The checks that JSON text from outside passes before a parser sees it: one pass, no recursion.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "core/error.h"
 #include "core/graph/json.h"
+#include "core/graph/unique_keys.h"
 
 namespace assay {
 namespace {
@@ -56,10 +54,7 @@ class Scanner {
   struct Frame {
     bool is_object;
     bool expects_key;
-    std::size_t first_key;                                       // its keys are keys_[first_key], ...
-    std::unique_ptr<std::unordered_set<std::string_view>> many;  // the same, once they are more than kFewKeys
   };
-  static constexpr std::size_t kFewKeys = 16;
 
   [[noreturn]] void fail(std::size_t at, const std::string& what) const {
     throw Error(ErrorCode::malformed_file, fmt::format("{}: not valid JSON: byte {}: {}", origin_, at, what));
@@ -69,7 +64,8 @@ class Scanner {
     if (static_cast<int>(frames_.size()) >= limit_) {
       fail(at_, fmt::format("nesting is deeper than {} levels, the limit", limit_));
     }
-    frames_.push_back({object, object, keys_.size(), nullptr});
+    frames_.push_back({object, object});
+    keys_.open();
     ++at_;
   }
 
@@ -77,23 +73,9 @@ class Scanner {
     if (frames_.empty() || frames_.back().is_object != object) {
       fail(at_, fmt::format("'{}' closes nothing that is open", text_[at_]));
     }
-    keys_.resize(frames_.back().first_key);
+    keys_.close();
     frames_.pop_back();
     ++at_;
-  }
-
-  bool add_key(std::string_view key) {
-    Frame& frame = frames_.back();
-    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(frame.first_key);
-    if (frame.many == nullptr) {
-      if (std::find(first, keys_.end(), key) != keys_.end()) return false;
-      if (keys_.size() - frame.first_key < kFewKeys) {
-        keys_.push_back(key);
-        return true;
-      }
-      frame.many = std::make_unique<std::unordered_set<std::string_view>>(first, keys_.end());
-    }
-    return frame.many->insert(key).second;
   }
 
   void string() {
@@ -121,7 +103,7 @@ class Scanner {
     frames_.back().expects_key = false;
     if (escaped) decoded_.push_back(std::move(decoded));
     const std::string_view key = escaped ? decoded_.back() : text_.substr(start + 1, at_ - start - 2);
-    if (!add_key(key)) fail(start, fmt::format("the key \"{}\" appears twice in one object", key));
+    if (!keys_.add(key)) fail(start, fmt::format("the key \"{}\" appears twice in one object", key));
   }
 
   // Length of the well-formed UTF-8 sequence at at_ (Unicode 15, table 3-7).
@@ -217,8 +199,8 @@ class Scanner {
   int limit_;
   std::size_t at_ = 0;
   std::vector<Frame> frames_;
-  std::vector<std::string_view> keys_;  // of all open objects
-  std::deque<std::string> decoded_;     // keys with escapes
+  UniqueKeys keys_;
+  std::deque<std::string> decoded_;  // keys with escapes
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // The pre-scan of MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md).
 #include <fmt/format.h>
 
-#include <set>
 #include <vector>
 
 #include "core/error.h"
+#include "core/graph/unique_keys.h"
 #include "harness/worker/frame.h"
 
 namespace assay {
@@ -25,6 +25,7 @@ class Scanner {
       Container& top = open_.back();
       if (top.left == 0) {
         open_.pop_back();
+        keys_.close();
         continue;
       }
       --top.left;
@@ -32,7 +33,7 @@ class Scanner {
         top.key_read = true;
         ++top.left;  // the entry counts when its value is read
         const std::string_view text = key();
-        if (!top.keys.insert(text).second) fail(fmt::format("has the key \"{}\" twice", text));
+        if (!keys_.add(text)) fail(fmt::format("has the key \"{}\" twice", text));
         continue;
       }
       top.key_read = false;
@@ -46,7 +47,6 @@ class Scanner {
     bool map;
     bool key_read = false;
     uint64_t left;  // entries
-    std::set<std::string_view> keys;
   };
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -79,7 +79,8 @@ class Scanner {
     if (open_.size() >= kMaxDepth) fail(fmt::format("is nested deeper than {}", kMaxDepth));
     // Every entry takes at least one byte, a map's two.
     if (count > (bytes_.size() - at_) / (map ? 2 : 1)) fail("claims more entries than there are bytes");
-    open_.push_back({map, false, count, {}});
+    open_.push_back({map, false, count});
+    keys_.open();
   }
 
   std::string_view key() {
@@ -141,6 +142,7 @@ class Scanner {
   const std::string& origin_;
   std::size_t at_ = 0;
   std::vector<Container> open_;
+  UniqueKeys keys_;
 };
 
 }  // namespace
