@@ -60,10 +60,13 @@ struct Judge::State {
   const Graph& graph;
   std::optional<std::vector<Tensor>> chain;
   std::vector<Wide> inputs;
+  std::vector<Tensor> unread;  // stands for the chain where no value of it is read
 
   void widen_inputs();
+  bool needs_chain() const;
+  bool is_nan_everywhere(const std::vector<OutputPlan>& outputs);
   std::vector<OutputPlan> tensor_outputs() const;
-  LocalRequest local_request(const RunResult& run) const;
+  LocalRequest local_request(const RunResult& run);
   std::optional<NodeVerdict> check_outputs_exist(const RunResult& run) const;
   std::optional<Verdict> reference_refuses();
   OutputsVerdict judge_outputs(const RunResult& run,
@@ -83,6 +86,25 @@ void Judge::State::widen_inputs() {
   for (const Tensor& tensor : request.inputs) inputs.push_back(Wide::from(tensor));
 }
 
+// One node that reads inputs only is judged by values of its own: the chain would be those once more. Draws,
+// and sizes and scalars that the node finds out, are the chain's.
+bool Judge::State::needs_chain() const {
+  if (graph.nodes.size() != 1 || is_random_op(graph.nodes[0].op)) return true;
+  return std::any_of(graph.values.begin(), graph.values.end(), [](const Value& value) {
+    return value.kind != ValueKind::tensor ||
+           std::any_of(value.shape.begin(), value.shape.end(), [](int64_t size) { return size < 0; });
+  });
+}
+
+bool Judge::State::is_nan_everywhere(const std::vector<OutputPlan>& outputs) {
+  if (!chain) chain = reference::local_chain(graph, request.inputs);
+  std::vector<const Tensor*> values;
+  for (const OutputPlan& plan : outputs) {
+    values.push_back(&chain->at(static_cast<std::size_t>(graph.outputs[plan.number].value)));
+  }
+  return is_chain_nan(values, request.inputs);
+}
+
 std::vector<OutputPlan> Judge::State::tensor_outputs() const {
   std::vector<OutputPlan> plans;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -93,7 +115,7 @@ std::vector<OutputPlan> Judge::State::tensor_outputs() const {
   return plans;
 }
 
-LocalRequest Judge::State::local_request(const RunResult& run) const {
+LocalRequest Judge::State::local_request(const RunResult& run) {
   LocalRequest local;
   local.graph = &graph;
   local.inputs = &inputs;
@@ -105,7 +127,8 @@ LocalRequest Judge::State::local_request(const RunResult& run) const {
   local.backend_is_reference = request.backend_is_reference;
   local.keep_all_nodes = request.keep_all_nodes;
   local.run = &run;
-  local.chain = &*chain;
+  if (!chain) unread.resize(graph.values.size());
+  local.chain = chain ? &*chain : &unread;
   return local;
 }
 
@@ -362,11 +385,8 @@ Verdict Judge::State::judge_values(const RunResult& run) {
         const Node& node = graph.nodes[0];
         verdict.first_bad_node = BadNode{node.name, node.op, node.source.location, single->margin};
       }
-      std::vector<const Tensor*> values;
-      for (const OutputPlan& plan : all) {
-        values.push_back(&chain->at(static_cast<std::size_t>(graph.outputs[plan.number].value)));
-      }
-      if (total.status == Status::pass && is_chain_nan(values, request.inputs) && !has_nan_policy()) {
+      if (total.status == Status::pass && !single->holds_number && !has_nan_policy() &&
+          is_nan_everywhere(all)) {
         total.status = Status::vacuous;
         total.reason = "reference_nan";
         total.detail = "the reference is NaN everywhere although no input is: nothing can be compared";
@@ -462,14 +482,19 @@ Verdict Judge::judge(const RunResult& run) {
     return verdict;
   }
   const reference::DrawSeed draws(state_->request.seed);
-  if (auto refused = state_->reference_refuses()) return *refused;
+  if (state_->needs_chain()) {
+    if (auto refused = state_->reference_refuses()) return *refused;
+  }
   try {
+    state_->widen_inputs();
     if (state_->request.expected.empty() && state_->is_fallback_only(run)) {
       verdict.status = Status::pass;  // the conclusion says that nothing ran on the device
     } else {
       verdict = state_->judge_values(run);
     }
   } catch (const Error& error) {
+    // Without the chain, whether the reference refuses the graph was not asked before.
+    if (auto refused = state_->reference_refuses()) return *refused;
     if (error.code() != ErrorCode::malformed_file) throw;
     verdict.status = Status::malformed_file;
     verdict.reason = "malformed";

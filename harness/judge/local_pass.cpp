@@ -111,6 +111,7 @@ bool any_named(const std::vector<std::string>& names) {
 
 NodeVerdict judge_returned(const NodeStandard& standard, Returned returned, const SingleNode& single) {
   NodeVerdict total;
+  total.holds_number = standard.holds_number(returned.names);
   for (const auto& [o, i] : returned.by_file) {
     const ExpectedOutput& file = single.expected->at(i);
     raise(total, standard.judge_expected(static_cast<int>(o), returned.got[o], file.value, file.file_roundoff,
@@ -191,6 +192,7 @@ class LocalJudge {
     Returned returned = returned_by(graph_, call, *single_);
     if (is_equal_run(returned, local)) {
       result_.single = verdict;
+      result_.single->holds_number = standard.holds_number(returned.names);
     } else if (standard.model().name != "distribution") {
       result_.single = judge_returned(standard, std::move(returned), *single_);
     }

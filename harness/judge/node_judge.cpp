@@ -125,6 +125,19 @@ NodeStandard::NodeStandard(NodeQuestion question)
   }
 }
 
+bool NodeStandard::holds_number(const std::vector<std::string>& output_names) const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (output_names.at(i).empty()) continue;
+    const reference::Wide& value = outputs_[i].value;
+    if (!value.integer.empty()) return true;
+    if (value.real.empty()) continue;
+    const double max = float_format(real_part(value.meta.dtype)).max;
+    if (std::any_of(value.real.begin(), value.real.end(), [max](double v) { return std::fabs(v) <= max; }))
+      return true;
+  }
+  return false;
+}
+
 bool NodeStandard::is_exact() const {
   return question_.metadata || question_.exact_probe || model_->name == "exact" ||
          is_exact_by_width(*question_.call, question_.precision);

@@ -37,6 +37,7 @@ struct NodeVerdict {
   std::optional<Worst> worst;
   std::map<std::string, Gate> gates;  // those that were applied
   bool exact = false;                 // an exact model: outside the looseness guard
+  bool holds_number = false;          // of a graph's one node: what it should return is not NaN everywhere
 };
 
 // What is right, computed once for a node and used for one or more results of it.
@@ -52,6 +53,8 @@ class NodeStandard {
   const std::vector<reference::BoundedWide>& outputs() const { return outputs_; }
   const reference::ErrorModel& model() const { return *model_; }
   bool has_witness() const { return has_witness_; }
+  // An output that has a name has an element that is a number once it is rounded.
+  bool holds_number(const std::vector<std::string>& output_names) const;
 
  private:
   void compare_output(std::size_t i, const Tensor& got, const std::string& name, Comparison& total,

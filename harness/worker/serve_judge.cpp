@@ -65,14 +65,13 @@ class JudgeServer {
       // Kernels trust shapes that were checked; a case of bad input has not been.
       if (negative) validate(*graph);
       if (eager) prepared.free_nodes = free_nodes(*graph);
-      const std::vector<Tensor>& chain = judge_->chain();
       std::set<ValueId> sent;
       if (eager) {
         for (const ValueId id : values_to_feed(*graph)) sent.insert(id);
       }
       for (const ValueId id : draws_to_lift(*graph)) sent.insert(id);
       for (const ValueId id : sent) {
-        const Tensor& tensor = chain.at(static_cast<std::size_t>(id));
+        const Tensor& tensor = judge_->chain().at(static_cast<std::size_t>(id));
         if (!tensor.defined()) continue;
         prepared.chain_names.push_back(graph->values[static_cast<std::size_t>(id)].name);
         prepared.chain.push_back(tensor);
