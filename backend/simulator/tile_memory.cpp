@@ -81,53 +81,54 @@ TileMemory::TileMemory(int partitions, int64_t bytes, bool track_matmul)
 }
 
 void TileMemory::reset() {
-  for (int p = 0; p < partitions_; ++p) {
-    std::fill_n(written(p), high_word_, 0);
-    if (!matmul_.empty()) std::fill_n(matmul(p), high_word_, 0);
-  }
+  const std::size_t used = high_word_ * static_cast<std::size_t>(partitions_);
+  std::fill_n(written_.begin(), used, 0);
+  if (!matmul_.empty()) std::fill_n(matmul_.begin(), used, 0);
   high_word_ = 0;
 }
 
 int TileMemory::first_uninitialized(const AccessPattern& pattern, const ByteMask& mask,
                                     bool by_matmul) const {
   const std::vector<uint64_t>& all = bits(by_matmul);
-  const std::size_t n = mask.words().size();
-  const uint64_t* want = mask.words().data();
-  for (int p = 0; p < pattern.partitions; ++p) {
-    const uint64_t* have =
-        all.data() + static_cast<std::size_t>(pattern.partition_start + p) * words_ + mask.first_word();
-    uint64_t missing = 0;
-    for (std::size_t w = 0; w < n; ++w) missing |= want[w] & ~have[w];
-    if (missing != 0) return pattern.partition_start + p;
+  const auto partitions = static_cast<std::size_t>(pattern.partitions);
+  uint64_t missing = 0;
+  for (std::size_t w = 0; w < mask.words().size(); ++w) {
+    const uint64_t want = mask.words()[w];
+    const uint64_t* have = all.data() + place(pattern, mask, w);
+    for (std::size_t p = 0; p < partitions; ++p) missing |= want & ~have[p];
+  }
+  if (missing == 0) return -1;
+  for (int p = pattern.partition_start; p < pattern.partition_start + pattern.partitions; ++p) {
+    if (first_uninitialized_byte(p, mask, by_matmul) >= 0) return p;
   }
   return -1;
 }
 
 int64_t TileMemory::first_uninitialized_byte(int partition, const ByteMask& mask, bool by_matmul) const {
-  const uint64_t* have =
-      bits(by_matmul).data() + static_cast<std::size_t>(partition) * words_ + mask.first_word();
+  const std::vector<uint64_t>& all = bits(by_matmul);
   for (std::size_t w = 0; w < mask.words().size(); ++w) {
-    const uint64_t missing = mask.words()[w] & ~have[w];
+    const std::size_t at = (mask.first_word() + w) * static_cast<std::size_t>(partitions_);
+    const uint64_t missing = mask.words()[w] & ~all[at + static_cast<std::size_t>(partition)];
     if (missing != 0) return static_cast<int64_t>(mask.first_word() + w) * 64 + std::countr_zero(missing);
   }
   return -1;
 }
 
 void TileMemory::mark(const AccessPattern& pattern, const ByteMask& mask, bool by_matmul) {
-  const std::size_t n = mask.words().size();
-  const uint64_t* touched = mask.words().data();
-  for (int p = pattern.partition_start; p < pattern.partition_start + pattern.partitions; ++p) {
-    uint64_t* have = written(p) + mask.first_word();
-    for (std::size_t w = 0; w < n; ++w) have[w] |= touched[w];
+  const auto partitions = static_cast<std::size_t>(pattern.partitions);
+  for (std::size_t w = 0; w < mask.words().size(); ++w) {
+    const uint64_t touched = mask.words()[w];
+    uint64_t* have = written_.data() + place(pattern, mask, w);
+    for (std::size_t p = 0; p < partitions; ++p) have[p] |= touched;
     if (matmul_.empty()) continue;
-    uint64_t* product = matmul(p) + mask.first_word();
+    uint64_t* product = matmul_.data() + place(pattern, mask, w);
     if (by_matmul) {
-      for (std::size_t w = 0; w < n; ++w) product[w] |= touched[w];
+      for (std::size_t p = 0; p < partitions; ++p) product[p] |= touched;
     } else {
-      for (std::size_t w = 0; w < n; ++w) product[w] &= ~touched[w];
+      for (std::size_t p = 0; p < partitions; ++p) product[p] &= ~touched;
     }
   }
-  high_word_ = std::max(high_word_, mask.first_word() + n);
+  high_word_ = std::max(high_word_, mask.first_word() + mask.words().size());
   touch(pattern);
 }
 

@@ -45,8 +45,11 @@ class TileMemory {
   uint64_t last_write(const AccessPattern& pattern) const;
 
  private:
-  uint64_t* written(int partition) { return written_.data() + static_cast<std::size_t>(partition) * words_; }
-  uint64_t* matmul(int partition) { return matmul_.data() + static_cast<std::size_t>(partition) * words_; }
+  // Of the pattern's partitions: word `w` of the mask.
+  std::size_t place(const AccessPattern& pattern, const ByteMask& mask, std::size_t w) const {
+    return (mask.first_word() + w) * static_cast<std::size_t>(partitions_) +
+           static_cast<std::size_t>(pattern.partition_start);
+  }
   const std::vector<uint64_t>& bits(bool by_matmul) const { return by_matmul ? matmul_ : written_; }
 
   struct Free {
@@ -56,6 +59,7 @@ class TileMemory {
   int64_t pitch_;
   std::size_t words_;  // of 64 bytes each, a partition
   std::unique_ptr<std::byte, Free> data_;
+  // Bits of bytes, [word][partition]: a tile's words are neighbours.
   std::vector<uint64_t> written_;
   std::vector<uint64_t> matmul_;  // empty unless tracked
   std::size_t high_word_ = 0;     // one past the last word written since the last reset
