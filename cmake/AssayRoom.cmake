@@ -5,7 +5,7 @@
 #   *_test.cpp          assay_NAME_tests          ctest label smoke (all together a few seconds)
 #   *_ci_test.cpp       assay_NAME_ci_tests       ctest label ci
 #   *_nightly_test.cpp  assay_NAME_nightly_tests  ctest label nightly
-#   *_fuzz.cpp          one libFuzzer program each, with ASSAY_FUZZ
+#   *_fuzz.cpp          one libFuzzer program each, with ASSAY_FUZZ; the target fuzzers builds them all
 #   *_main.cpp          never in the library; the room adds its own programs
 include(GNUInstallDirs)
 function(assay_room name)
@@ -72,9 +72,14 @@ function(assay_room name)
       target_compile_options(${stem} PRIVATE -fsanitize=fuzzer)
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
       target_link_libraries(${stem} PRIVATE assay_${name})
+      add_dependencies(fuzzers ${stem})
     endforeach()
   endif()
 endfunction()
+
+if(ASSAY_FUZZ)
+  add_custom_target(fuzzers)
+endif()
 
 # assay_program(NAME SOURCE ROOM): an executable. Short-lived small blocks (JSON, messages) are a quarter of what a run
 # of single operators costs with glibc's malloc; mimalloc halves that. Sanitizers bring their own.
