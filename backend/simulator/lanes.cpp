@@ -113,6 +113,7 @@ ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): attributes stand for themselves
 #define ASSAY_LANES(suffix, attributes)                                                                    \
   attributes bool pairs_##suffix(AluOp op, const float* x, const float* y, float* out, int64_t n) {        \
     return pairs_of(op, x, y, out, n);                                                                     \
@@ -132,6 +133,7 @@ ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
   attributes void narrow_##suffix(const float* x, std::byte* out, int64_t n) { narrow(x, out, n); }        \
   constexpr Lanes kLanes_##suffix{pairs_##suffix,     number_##suffix, scale_##suffix, extremes_##suffix,  \
                                   magnitude_##suffix, widen_##suffix,  narrow_##suffix};
+// NOLINTEND(bugprone-macro-parentheses)
 
 ASSAY_LANES(portable, )
 #if defined(__x86_64__) && defined(__GNUC__)
