@@ -83,8 +83,8 @@ std::shared_ptr<const Case> goes_on(const std::string& name, const ShardedMuon& 
 const TensorSet kResumed{"uneven", {{7, 5}, {3, 8}, {2, 2}, {9, 4}}, {}};
 
 void resumed(int n, const CaseSink& sink) {
-  std::set<int> others{1, n - 1, n + 1};
-  others.insert(n <= 8 ? 2 * n : n / 2);
+  std::set<int> others{n - 1};
+  if (n <= 8) others.insert({1, n + 1, 2 * n});
   others.erase(0);
   others.erase(n);
   for (const models::MuonKind& kind : models::kMuonKinds) {
@@ -162,7 +162,7 @@ void make_muon(int n, const CaseSink& sink) {
     }
   }
   resumed(n, sink);
-  not_resumed(n, sink);
+  if (n <= 8) not_resumed(n, sink);
   with_old_shards(n, sink);
 }
 
