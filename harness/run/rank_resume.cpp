@@ -25,11 +25,6 @@ int64_t rank_rows(const std::string& name, const Shape& shape) {
 }
 Shape row_of(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
 
-struct Parts {
-  int64_t rows = 0;
-  std::vector<Tensor> tensors;
-};
-
 Tensor behind_one_another(const std::string& name, const std::vector<Tensor>& parts) {
   const Tensor& first = parts.front();
   Shape shape = first.shape();
