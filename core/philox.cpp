@@ -1,8 +1,15 @@
 #include "core/philox.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "core/error.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define ASSAY_WIDE_PHILOX __attribute__((target("avx512f,avx512dq")))
+#endif
 
 namespace assay {
 namespace {
@@ -16,6 +23,44 @@ constexpr int rounds = 10;
 constexpr uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
 constexpr uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
+#ifdef ASSAY_WIDE_PHILOX
+constexpr std::size_t lanes = 8;
+using Words = __v8du;
+
+// Of the low 32 bits of each lane.
+ASSAY_WIDE_PHILOX inline void multiply(const Words& x, int64_t y, Words& product) {
+  product = reinterpret_cast<Words>(
+      _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(x), _mm512_set1_epi64(y)));
+}
+
+// Of each lane only the low 32 bits count.
+ASSAY_WIDE_PHILOX void wide_blocks(uint64_t seed, uint64_t first, uint32_t node, uint32_t replay,
+                                   uint32_t* words) {
+  constexpr uint64_t kLow = 0xFFFFFFFF;
+  for (std::size_t half = 0; half < kPhiloxBlocks; half += lanes) {
+    Words a = Words{0, 1, 2, 3, 4, 5, 6, 7} + (first + half), b = a >> 32, c = Words{} + node,
+          d = Words{} + replay;
+    uint64_t key0 = seed, key1 = seed >> 32;
+    for (int round = 0; round < rounds; ++round) {
+      Words product0, product1;
+      multiply(a, multiplier_0, product0);
+      multiply(c, multiplier_1, product1);
+      a = (product1 >> 32) ^ b ^ key0;
+      c = (product0 >> 32) ^ d ^ key1;
+      b = product1;
+      d = product0;
+      key0 += weyl_0;
+      key1 += weyl_1;
+    }
+    const Words ab = (a & kLow) | (b << 32), cd = (c & kLow) | (d << 32);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      const std::array<uint64_t, 2> block = {ab[i], cd[i]};
+      std::memcpy(words + 4 * (half + i), block.data(), sizeof(block));
+    }
+  }
+}
+#endif
+
 }  // namespace
 
 PhiloxBlock philox4x32_10(PhiloxBlock counter, PhiloxKey key) {
@@ -28,6 +73,19 @@ PhiloxBlock philox4x32_10(PhiloxBlock counter, PhiloxKey key) {
     key[1] += weyl_1;
   }
   return counter;
+}
+
+void philox_blocks(uint64_t seed, uint64_t first, uint32_t node, uint32_t replay,
+                   uint32_t words[4 * kPhiloxBlocks]) {
+#ifdef ASSAY_WIDE_PHILOX
+  static const bool wide = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+  if (wide) return wide_blocks(seed, first, node, replay, words);
+#endif
+  for (std::size_t i = 0; i < kPhiloxBlocks; ++i) {
+    const PhiloxBlock block =
+        philox4x32_10({low(first + i), high(first + i), node, replay}, {low(seed), high(seed)});
+    std::copy(block.begin(), block.end(), words + 4 * i);
+  }
 }
 
 uint64_t fnv1a64(std::string_view bytes) {

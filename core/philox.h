@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,6 +14,11 @@ using PhiloxBlock = std::array<uint32_t, 4>;
 using PhiloxKey = std::array<uint32_t, 2>;
 
 PhiloxBlock philox4x32_10(PhiloxBlock counter, PhiloxKey key);
+// Words of `kPhiloxBlocks` blocks, in order: those with counters (low(first + i), high(first + i), node,
+// replay) and the seed as key. The same words on every machine.
+inline constexpr std::size_t kPhiloxBlocks = 16;
+void philox_blocks(uint64_t seed, uint64_t first, uint32_t node, uint32_t replay,
+                   uint32_t words[4 * kPhiloxBlocks]);
 
 // 64-bit FNV-1a of the UTF-8 bytes, low word first: how names become keys (sweeps/export/weights.md).
 PhiloxKey key_of_name(std::string_view name);

@@ -78,5 +78,18 @@ TEST(Philox, DrawsIntegers) {
   EXPECT_THROW(draw_integer(key, 0, 0, INT64_MIN, INT64_MAX), Error);
 }
 
+TEST(Philox, BlocksDrawnAtOnceAreThoseDrawnAlone) {
+  const uint64_t first = (uint64_t{1} << 32) - 5;  // the counter's words carry
+  std::array<uint32_t, 4 * kPhiloxBlocks> words{};
+  philox_blocks(0x0123456789abcdef, first, 7, 9, words.data());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const uint64_t counter = first + i / 4;
+    const PhiloxBlock block =
+        philox4x32_10({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 7, 9},
+                      {0x89abcdef, 0x01234567});
+    ASSERT_EQ(words[i], block[i % 4]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -142,14 +142,16 @@ std::string to_string(const Shape& shape) {
 }
 
 Storage::Storage(std::size_t bytes) : data_(nullptr), size_(bytes) {
-  const std::string message = "no memory for a tensor of " + std::to_string(bytes) +
-                              " bytes (the limit is 512 GiB); use smaller shapes";
-  if (bytes > max_bytes) throw Error(ErrorCode::invalid_argument, message);
+  const auto refuse = [bytes](ErrorCode code) {
+    throw Error(code, "no memory for a tensor of " + std::to_string(bytes) +
+                          " bytes (the limit is 512 GiB); use smaller shapes");
+  };
+  if (bytes > max_bytes) refuse(ErrorCode::invalid_argument);
   // calloc maps zero pages lazily, so a large tensor costs what is touched; it aligns to 16, hence the
   // margin.
   const std::size_t padded = bytes + alignment;
   block_ = std::calloc(padded, 1);
-  if (block_ == nullptr) throw Error(ErrorCode::io, message);
+  if (block_ == nullptr) refuse(ErrorCode::io);
   void* aligned = block_;
   std::size_t space = padded;
   data_ = static_cast<std::byte*>(std::align(alignment, bytes, aligned, space));

@@ -12,21 +12,19 @@
 namespace assay {
 namespace {
 
-constexpr uint64_t kChunk = 4096;  // elements; a multiple of 4, so that chunks hold whole blocks
+constexpr uint64_t kWords = 4 * kPhiloxBlocks;  // drawn at once
+constexpr uint64_t kChunk = 64 * kWords;        // elements
 
 // Calls use(first, words, count) for the words of elements [0, count), a chunk at a time.
 template <typename Use>
 void for_words(PhiloxKey key, uint64_t seed, uint64_t count, Use use) {
-  std::vector<uint32_t> words(kChunk);
+  std::vector<uint32_t> words(std::min(kChunk, (count + kWords - 1) / kWords * kWords));
+  const uint64_t name = key[0] | uint64_t{key[1]} << 32;
   for (uint64_t first = 0; first < count; first += kChunk) {
     const uint64_t length = std::min(kChunk, count - first);
-    for (uint64_t i = 0; i < length; i += 4) {
-      const uint64_t block_number = (first + i) / 4;
-      const PhiloxBlock block =
-          philox4x32_10({static_cast<uint32_t>(block_number), static_cast<uint32_t>(block_number >> 32),
-                         static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
-                        key);
-      std::copy(block.begin(), block.end(), words.begin() + static_cast<std::ptrdiff_t>(i));
+    for (uint64_t i = 0; i < length; i += kWords) {
+      philox_blocks(name, (first + i) / 4, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32),
+                    words.data() + i);
     }
     use(first, words.data(), length);
   }
@@ -37,7 +35,7 @@ void draw_uniform(const UniformDraw& draw, PhiloxKey key, uint64_t seed, Tensor&
   const bool complex = is_complex(dtype);
   const DType part = complex ? part_dtype(dtype) : dtype;
   const uint64_t count = static_cast<uint64_t>(tensor.count()) * (complex ? 2 : 1);
-  std::vector<double> values(kChunk);
+  std::vector<double> values(std::min(kChunk, count));
   std::byte* out = tensor.mutable_data();
   for_words(key, seed, count, [&](uint64_t first, const uint32_t* words, uint64_t length) {
     for (uint64_t i = 0; i < length; ++i) {
@@ -51,22 +49,22 @@ void draw_uniform(const UniformDraw& draw, PhiloxKey key, uint64_t seed, Tensor&
 void draw_integers(const IntegerDraw& draw, PhiloxKey key, uint64_t seed, Tensor& tensor) {
   const auto range = static_cast<uint64_t>(draw.high) - static_cast<uint64_t>(draw.low);
   const DType dtype = tensor.dtype();
-  std::vector<int64_t> values(kChunk);
-  std::vector<double> doubles(kChunk);
+  const auto count = static_cast<uint64_t>(tensor.count());
+  std::vector<int64_t> values(std::min(kChunk, count));
+  std::vector<double> doubles(values.size());
   std::byte* out = tensor.mutable_data();
-  for_words(key, seed, static_cast<uint64_t>(tensor.count()),
-            [&](uint64_t first, const uint32_t* words, uint64_t length) {
-              for (uint64_t i = 0; i < length; ++i) {
-                // range <= 2^32, so the product fits.
-                values[i] = draw.low + static_cast<int64_t>((words[i] * range) >> 32);
-                doubles[i] = static_cast<double>(values[i]);
-              }
-              if (is_integral(dtype)) {
-                encode_ints(dtype, values.data(), out + first * size_of(dtype), length);
-              } else {
-                encode_floats(dtype, doubles.data(), out + first * size_of(dtype), length);
-              }
-            });
+  for_words(key, seed, count, [&](uint64_t first, const uint32_t* words, uint64_t length) {
+    for (uint64_t i = 0; i < length; ++i) {
+      // range <= 2^32, so the product fits.
+      values[i] = draw.low + static_cast<int64_t>((words[i] * range) >> 32);
+      doubles[i] = static_cast<double>(values[i]);
+    }
+    if (is_integral(dtype)) {
+      encode_ints(dtype, values.data(), out + first * size_of(dtype), length);
+    } else {
+      encode_floats(dtype, doubles.data(), out + first * size_of(dtype), length);
+    }
+  });
 }
 
 }  // namespace

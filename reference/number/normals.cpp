@@ -9,8 +9,6 @@
 #include <cstring>
 #include <numbers>
 
-#include "core/philox.h"
-
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define ASSAY_WIDE_LANES __attribute__((target("avx512f,avx512dq")))
@@ -75,41 +73,6 @@ typedef int64_t Integers __attribute__((vector_size(kLanes * sizeof(int64_t))));
 #ifdef ASSAY_WIDE_LANES
 ASSAY_WIDE_LANES void wide_pairs(const Reals& u, const Reals& v, double* out) { pairs_by_lane(u, v, out); }
 
-using Words = __v8du;
-
-// Of the low 32 bits of each lane.
-ASSAY_WIDE_LANES inline void multiply(const Words& x, int64_t y, Words& product) {
-  product = reinterpret_cast<Words>(
-      _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(x), _mm512_set1_epi64(y)));
-}
-
-// Of each lane only the low 32 bits count.
-ASSAY_WIDE_LANES void wide_blocks(uint64_t seed, uint64_t first, uint32_t node, uint32_t replay,
-                                  uint32_t* words) {
-  constexpr uint64_t kLow = 0xFFFFFFFF;
-  for (std::size_t half = 0; half < kPhiloxBlocks; half += kLanes) {
-    Words a = Words{0, 1, 2, 3, 4, 5, 6, 7} + (first + half), b = a >> 32, c = Words{} + node,
-          d = Words{} + replay;
-    uint64_t key0 = seed, key1 = seed >> 32;
-    for (int round = 0; round < 10; ++round) {
-      Words product0, product1;
-      multiply(a, 0xD2511F53, product0);
-      multiply(c, 0xCD9E8D57, product1);
-      a = (product1 >> 32) ^ b ^ key0;
-      c = (product0 >> 32) ^ d ^ key1;
-      b = product1;
-      d = product0;
-      key0 += 0x9E3779B9;
-      key1 += 0xBB67AE85;
-    }
-    const Words ab = (a & kLow) | (b << 32), cd = (c & kLow) | (d << 32);
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const std::array<uint64_t, 2> block = {ab[i], cd[i]};
-      std::memcpy(words + 4 * (half + i), block.data(), sizeof(block));
-    }
-  }
-}
-
 bool has_wide_lanes() {
   static const bool has = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0;
   return has;
@@ -124,20 +87,6 @@ void pairs(const Reals& u, const Reals& v, double* out) {
 }
 
 }  // namespace
-
-void philox_blocks(uint64_t seed, uint64_t first, uint32_t node, uint32_t replay,
-                   uint32_t words[4 * kPhiloxBlocks]) {
-#ifdef ASSAY_WIDE_LANES
-  if (has_wide_lanes()) return wide_blocks(seed, first, node, replay, words);
-#endif
-  const PhiloxKey key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
-  for (std::size_t i = 0; i < kPhiloxBlocks; ++i) {
-    const uint64_t counter = first + i;
-    const PhiloxBlock block = philox4x32_10(
-        {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), node, replay}, key);
-    std::copy(block.begin(), block.end(), words + 4 * i);
-  }
-}
 
 void draw_normals(RandomStream& random, double* out, std::size_t count) {
   std::array<double, 2 * kLanes> drawn;

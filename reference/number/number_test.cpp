@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/contract/contract.h"
-#include "core/philox.h"
 #include "reference/number/functions.h"
 #include "reference/number/matmul_rows.h"
 #include "reference/number/normals.h"
@@ -213,19 +212,6 @@ TEST(Stochastic, EqualKeysGiveEqualDraws) {
     replay_differs = replay_differs || word != other_replay.word();
   }
   EXPECT_TRUE(node_differs && replay_differs);
-}
-
-TEST(Stochastic, WordsOfManyBlocksAreThoseOfPhilox) {
-  const uint64_t first = (uint64_t{1} << 32) - 5;  // the counter's words carry
-  std::array<uint32_t, 4 * kPhiloxBlocks> words{};
-  philox_blocks(0x0123456789abcdef, first, 7, 9, words.data());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const uint64_t counter = first + i / 4;
-    const PhiloxBlock block =
-        philox4x32_10({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 7, 9},
-                      {0x89abcdef, 0x01234567});
-    ASSERT_EQ(words[i], block[i % 4]) << i;
-  }
 }
 
 // Eight cosines, then eight sines, from eight radii and eight angles; a last group may be cut.

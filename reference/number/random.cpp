@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/philox.h"
 #include "reference/number/normals.h"
 
 namespace assay::reference {
