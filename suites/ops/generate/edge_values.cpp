@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -48,22 +49,16 @@ std::vector<EdgeClass> make_classes(DType dtype) {
   if (is_float(dtype)) return float_classes(dtype);
   if (is_complex(dtype)) return float_classes(part_dtype(dtype));  // either part
   if (!is_integral(dtype) || dtype == DType::boolean) return {};
-  // The extremes of i64 are no doubles: as_integer() takes what lies beyond for the extreme itself.
-  const auto low = static_cast<double>(int_min(dtype));
-  const auto high = static_cast<double>(int_max(dtype));
-  if (low == 0) return {{"extremes", {0, high, high - 1, 1, 2, std::floor(high / 2)}}};
-  return {{"extremes", {low, high, low + 1, high - 1, 0, -1, 1, std::floor(high / 2)}}};
+  const int64_t low = int_min(dtype), high = int_max(dtype);
+  const std::vector<int64_t> extremes =
+      low == 0 ? std::vector<int64_t>{0, high, high - 1, 1, 2, high / 2}
+               : std::vector<int64_t>{low, high, low + 1, high - 1, 0, -1, 1, high / 2};
+  return {{"extremes", std::vector<double>(extremes.begin(), extremes.end()), extremes}};
 }
 
 // A number of the domain, different for most i.
 double ordinary(const Domain& domain, std::size_t i) {
   return domain.center + domain.scale * (static_cast<double>((i * 37 + 11) % 101) / 50.5 - 1);
-}
-
-int64_t as_integer(DType dtype, double value) {
-  if (value >= static_cast<double>(int_max(dtype))) return int_max(dtype);
-  if (value <= static_cast<double>(int_min(dtype))) return int_min(dtype);
-  return static_cast<int64_t>(value);
 }
 
 }  // namespace
@@ -92,7 +87,6 @@ Tensor with_edges(DType dtype, const Shape& shape, const Domain& domain, const E
   // A complex element is two numbers.
   const auto count = static_cast<std::size_t>(element_count(shape)) * (is_complex(dtype) ? 2 : 1);
   const std::size_t n = edges.values.size();
-  std::vector<double> values(count);
   const auto shift = static_cast<std::size_t>(phase);
   // Long classes are planted closer, so that small tensors hold most of them.
   const bool many = n > 8;
@@ -110,23 +104,26 @@ Tensor with_edges(DType dtype, const Shape& shape, const Domain& domain, const E
     if (!is_dense(i)) return i / 3 + shift + first;
     return count < n ? i - count / 2 - 1 + shift % 2 + first : i + shift + first;
   };
-  for (std::size_t i = 0; i < count; ++i) {
-    if (only_edges) {
-      values[i] = edges.values[(phase == 0 ? i : i / n + shift - 1) % n];
-    } else if (is_edge(i)) {
-      values[i] = edges.values[place(i) % n];
-    } else {
-      values[i] = ordinary(domain, i + 17 * shift);
+  // Of the class, by its index; nullopt: an ordinary number.
+  const auto edge_at = [&](std::size_t i) -> std::optional<std::size_t> {
+    if (only_edges) return (phase == 0 ? i : i / n + shift - 1) % n;
+    return is_edge(i) ? std::optional(place(i) % n) : std::nullopt;
+  };
+  if (!is_integral(dtype)) {
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto edge = edge_at(i);
+      values[i] = edge ? edges.values[*edge] : ordinary(domain, i + 17 * shift);
     }
+    return Tensor::from_doubles(dtype, shape, values);
   }
-  if (!is_integral(dtype)) return Tensor::from_doubles(dtype, shape, values);
   const auto [low, high] = integers_of(dtype, domain);
   std::vector<int64_t> whole(count);
   for (std::size_t i = 0; i < count; ++i) {
+    const auto edge = edge_at(i);
     whole[i] =
-        is_edge(i)
-            ? as_integer(dtype, values[i])
-            : low + static_cast<int64_t>((i * 37 + 11 + 17 * shift) % static_cast<std::size_t>(high - low));
+        edge ? edges.integers[*edge]
+             : low + static_cast<int64_t>((i * 37 + 11 + 17 * shift) % static_cast<std::size_t>(high - low));
   }
   return Tensor::from_ints(dtype, shape, whole);
 }

@@ -12,6 +12,7 @@ namespace assay::suites {
 struct EdgeClass {
   const char* name;
   std::vector<double> values;
+  std::vector<int64_t> integers = {};  // of an integer dtype: the same numbers, exactly
 };
 
 // Of a float dtype, or of the parts of a complex one: nan, inf, zeros (both signs), subnormals, limits

@@ -24,6 +24,7 @@ const std::vector<Shape>& single_shapes() {
   static const std::vector<Shape> shapes{
       {8, 128}, {3, 5},   {},    {0, 3},   {2, 0, 3}, {1, 1},   {17},         {3, 5, 7},
       {127},    {129, 3}, {128}, {2, 511}, {512},     {2, 513}, {2, 3, 4, 5}, {1, 2, 1, 3, 1, 2},
+      {1025},
   };
   return shapes;
 }
