@@ -112,10 +112,15 @@ NodeStandard::NodeStandard(NodeQuestion question)
     for (std::size_t i = 0; witness && i < outputs_.size() && i < witness->size(); ++i) {
       mark_lost(outputs_[i], (*witness)[i]);
       outputs_[i].value = std::move((*witness)[i]);
-      // Where nothing may differ, the answer is the value rounded once.
+      // Where nothing may differ, the answer is the value rounded once; where more than one rounding to f64
+      // may be between, the witness's own is one more.
       reference::Wide& value = outputs_[i].value;
+      const DType part = real_part(value.meta.dtype);
       for (std::size_t k = 0; k < value.real.size() && k < outputs_[i].bound.size(); ++k) {
-        if (outputs_[i].bound[k] == 0) value.real[k] = round_to(real_part(value.meta.dtype), value.real[k]);
+        double& bound = outputs_[i].bound[k];
+        const double rounding = 0x1p-53 * std::fabs(value.real[k]);
+        if (bound == 0) value.real[k] = round_to(part, value.real[k]);
+        if (part == DType::f64 && std::isfinite(rounding) && bound > rounding) bound += rounding;
       }
     }
   }

@@ -219,12 +219,18 @@ T erf(T x) {
                          [&] { return 2 * std::numbers::inv_sqrtpi * exp(-(v * v)); });
 }
 
-// 1 / (1 + exp(-x)).
+// 1 / (1 + exp(-x)), for negative x as exp(x) / (1 + exp(x)), which does not overflow.
+template <class V>
+V sigmoid_value(V x) {
+  using std::exp;
+  if (!(x < 0)) return 1 / (1 + exp(-x));
+  const V e = exp(x);
+  return e / (1 + e);
+}
 template <class T>
 T sigmoid(T x) {
-  if (!declared<T>(Function::sigmoid)) return T(1) / (T(1) + fn::exp(-x));
-  using std::exp;
-  const auto f = 1 / (1 + exp(-plain(x)));
+  const auto f = sigmoid_value(plain(x));
+  if (!declared<T>(Function::sigmoid)) return recentred(f, T(1) / (T(1) + fn::exp(-x)));
   return finish_function(Function::sigmoid, f, x, [&] { return f * (1 - f); });
 }
 
@@ -234,7 +240,7 @@ T silu(T x) {
   using std::exp;
   const auto v = plain(x);
   using Value = std::remove_cv_t<decltype(v)>;
-  const Value s = 1 / (1 + exp(-v));
+  const Value s = sigmoid_value(v);
   const Value f = v < -std::numeric_limits<double>::max() ? Value(-0.0) : v * s;
   if (declared<T>(Function::silu)) {
     return finish_function(Function::silu, f, x, [&] { return s * (1 + v * (1 - s)); });
