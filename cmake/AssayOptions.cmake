@@ -16,6 +16,11 @@ if(ASSAY_SANITIZE)
   endif()
 endif()
 
+# libFuzzer is led by what its inputs reach: all code says so, not the fuzz programs alone.
+if(ASSAY_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER

@@ -49,13 +49,14 @@ std::string source_location(std::string_view trace) {
 }
 
 std::string module_path(std::string_view stack) {
-  // What PyTorch writes for nodes of its own, such as guards on symbolic sizes.
-  if (stack.rfind("_empty_nn_module_stack", 0) == 0) return "";
   if (const auto at = stack.rfind(';'); at != std::string_view::npos) stack = stack.substr(at + 1);
-  const auto first = stack.find(',');
-  if (first == std::string_view::npos) return std::string(first_line(stack));
-  stack = stack.substr(first + 1);
-  return std::string(first_line(stack.substr(0, stack.find(','))));
+  if (const auto first = stack.find(','); first != std::string_view::npos) {
+    stack = stack.substr(first + 1);
+    stack = stack.substr(0, stack.find(','));
+  }
+  // What PyTorch writes for nodes of its own, such as guards on symbolic sizes.
+  if (stack.starts_with("_empty_nn_module_stack")) return "";
+  return std::string(first_line(stack));
 }
 
 }  // namespace assay

@@ -46,6 +46,7 @@ TEST(ModulePath, TakesTheLastPath) {
   EXPECT_EQ(
       module_path("_empty_nn_module_stack_from_metadata_hook,_empty_nn_module_stack_from_metadata_hook,x"),
       "");
+  EXPECT_EQ(module_path("?,_empty_nn_module_stack_from_metadata_hook,x"), "");  // else read otherwise again
 }
 
 }  // namespace
