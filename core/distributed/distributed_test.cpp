@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr const char* kAllReduce = "_c10d_functional::all_reduce.default";
 
 struct Program {
-  explicit Program(Shape shape = {4, 3}, DType dtype = DType::f32) : builder("p") {
+  explicit Program(const Shape& shape = {4, 3}, DType dtype = DType::f32) : builder("p") {
     x = builder.input("x", dtype, shape);
   }
   Program& reduce(const std::string& op = "sum", const std::string& group = "world",
@@ -65,7 +65,7 @@ TEST(PlainCollectives, InPlaceCallsAreFunctionalOnes) {
   validate(joined.graph);
   ASSERT_EQ(joined.graph.nodes.size(), 3u);
   EXPECT_EQ(joined.graph.nodes[0].op, "ranks::all_reduce.default");
-  for (const std::size_t reader : {1, 2}) {
+  for (const std::size_t reader : {1U, 2U}) {
     const Node& node = joined.graph.nodes[reader];
     EXPECT_EQ(inputs_of(node).at(0),
               joined.graph.nodes[0].outputs.at(static_cast<std::size_t>(rank_of(node.name))));
