@@ -2,7 +2,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "backend/isa/validate.h"
@@ -139,7 +141,8 @@ class FunctionalSimulator::Impl {
   void mark_cleared(const AccessPattern& psum);
   void count(const Execution& e);
   // Grows with every write of another instruction than a matmul to the banks of a pattern of PSUM.
-  uint64_t other_writes(const AccessPattern& psum) const;
+  std::span<uint64_t> other_writes_of_banks(const AccessPattern& psum);
+  uint64_t other_writes(const AccessPattern& psum);
   void count_other_write(const AccessPattern& psum);
 
   Machine machine_;
@@ -233,22 +236,21 @@ void FunctionalSimulator::Impl::check_reads(const Execution& e) {
   if (reads_destination(i) || accumulates) check_read(e, 0);
 }
 
-uint64_t FunctionalSimulator::Impl::other_writes(const AccessPattern& psum) const {
+std::span<uint64_t> FunctionalSimulator::Impl::other_writes_of_banks(const AccessPattern& psum) {
   const AccessPattern::Extent extent = psum.extent();
-  uint64_t sum = 0;
-  for (int64_t at = extent.begin / machine_.core.psum_bank_bytes * machine_.core.psum_bank_bytes;
-       at < extent.end; at += machine_.core.psum_bank_bytes) {
-    sum += other_psum_writes_[static_cast<std::size_t>(at / machine_.core.psum_bank_bytes)];
-  }
-  return sum;
+  const int64_t bytes = machine_.core.psum_bank_bytes, first = extent.begin / bytes,
+                end = (extent.end + bytes - 1) / bytes;
+  return std::span(other_psum_writes_)
+      .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+}
+
+uint64_t FunctionalSimulator::Impl::other_writes(const AccessPattern& psum) {
+  const std::span<uint64_t> banks = other_writes_of_banks(psum);
+  return std::accumulate(banks.begin(), banks.end(), uint64_t{0});
 }
 
 void FunctionalSimulator::Impl::count_other_write(const AccessPattern& psum) {
-  const AccessPattern::Extent extent = psum.extent();
-  for (int64_t bank = extent.begin / machine_.core.psum_bank_bytes;
-       bank * machine_.core.psum_bank_bytes < extent.end; ++bank) {
-    ++other_psum_writes_[static_cast<std::size_t>(bank)];
-  }
+  for (uint64_t& writes : other_writes_of_banks(psum)) ++writes;
 }
 
 // Another engine than the Tensor engine wrote it.

@@ -22,19 +22,10 @@ void tile(benchmark::State& state, const TileKernel* kernel, TileFormat format) 
   std::vector<uint32_t> a(static_cast<std::size_t>(steps * kRows), 0x3f803f80u);
   std::vector<uint32_t> b(static_cast<std::size_t>(steps * kColumns), 0x3f803f80u);
   std::vector<float> out(kRows * kColumns);
-  const TileProduct product{format,
-                            steps,
-                            packed_operand(a.data(), steps, kPanelRows),
-                            packed_operand(b.data(), steps, kPanelColumns),
-                            kRows,
-                            kColumns,
-                            0,
-                            kRows,
-                            out.data(),
-                            kColumns,
-                            true};
-  for (auto _ : state) {
-    (format == TileFormat::pairs ? kernel->pairs : kernel->singles)(product);
+  const TileProduct product =
+      packed_product(format, steps, a.data(), b.data(), kRows, kColumns, out.data(), kColumns, true);
+  for ([[maybe_unused]] auto _ : state) {
+    kernel->of(format)(product);
     benchmark::DoNotOptimize(out.data());
   }
   state.counters["flop/s"] =
@@ -98,7 +89,7 @@ void whole(benchmark::State& state) {
   };
   const HbmBinding inputs[] = {bytes(a), bytes(b)}, outputs[] = {bytes(c)};
   ExecutionCounts counts;
-  for (auto _ : state) counts = simulator.run(program, inputs, outputs);
+  for ([[maybe_unused]] auto _ : state) counts = simulator.run(program, inputs, outputs);
   state.SetLabel(std::string(simulator.matmul_kernel()));
   state.counters["instructions"] = static_cast<double>(counts.instructions);
   state.counters["flop/s"] =

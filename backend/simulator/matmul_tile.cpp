@@ -126,18 +126,8 @@ std::vector<float> probe(const TileKernel& kernel, TileFormat format) {
     pack_singles(b32.data(), kColumns, kDepth, kColumns, kPanelColumns, b.data());
   }
   std::vector<float> out(kRows * kColumns, 0.25f);
-  TileProduct product{format,
-                      steps,
-                      packed_operand(a.data(), steps, kPanelRows),
-                      packed_operand(b.data(), steps, kPanelColumns),
-                      kRows,
-                      kColumns,
-                      0,
-                      kRows,
-                      out.data(),
-                      kColumns,
-                      true};
-  (format == TileFormat::pairs ? kernel.pairs : kernel.singles)(product);
+  kernel.of(format)(
+      packed_product(format, steps, a.data(), b.data(), kRows, kColumns, out.data(), kColumns, true));
   return out;
 }
 

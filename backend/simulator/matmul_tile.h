@@ -64,12 +64,29 @@ struct TileProduct {
   int64_t out_stride;      // floats from row to row
   bool accumulate;
 };
+// All rows of a result whose operands are packed.
+inline TileProduct packed_product(TileFormat format, int steps, const uint32_t* stationary,
+                                  const uint32_t* moving, int rows, int columns, float* out,
+                                  int64_t out_stride, bool accumulate) {
+  return {format,
+          steps,
+          packed_operand(stationary, steps, kPanelRows),
+          packed_operand(moving, steps, kPanelColumns),
+          rows,
+          columns,
+          0,
+          rows,
+          out,
+          out_stride,
+          accumulate};
+}
 using TileFunction = void (*)(const TileProduct&);
 
 struct TileKernel {
   std::string_view name;  // "avx512_bf16", "avx2_fma", "portable"
   TileFunction pairs;
   TileFunction singles;
+  TileFunction of(TileFormat format) const { return format == TileFormat::pairs ? pairs : singles; }
 };
 
 const TileKernel& portable_tile_kernel();

@@ -63,21 +63,12 @@ std::vector<float> multiply(const TileKernel& kernel, TileFormat format, const O
   }
   const int stride = o.columns + 3;  // and a guard that must survive
   std::vector<float> out(static_cast<std::size_t>(o.rows * stride), 1.5f);
-  TileProduct t{format,
-                steps,
-                packed_operand(a.data(), steps, kPanelRows),
-                packed_operand(b.data(), steps, kPanelColumns),
-                o.rows,
-                o.columns,
-                0,
-                o.rows,
-                out.data(),
-                stride,
-                accumulate};
-  (format == TileFormat::pairs ? kernel.pairs : kernel.singles)(t);
+  kernel.of(format)(
+      packed_product(format, steps, a.data(), b.data(), o.rows, o.columns, out.data(), stride, accumulate));
   std::vector<float> result;
   for (int m = 0; m < o.rows; ++m) {
-    for (int n = 0; n < o.columns; ++n) result.push_back(out[static_cast<std::size_t>(m * stride + n)]);
+    for (int n = 0; n < o.columns; ++n)
+      result.push_back(out[static_cast<std::size_t>(int64_t{m} * stride + n)]);
     for (int g = 0; g < 3; ++g) EXPECT_EQ(out[static_cast<std::size_t>(m * stride + o.columns + g)], 1.5f);
   }
   return result;
@@ -91,9 +82,10 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 float pair_sum(const Operands& o, int m, int n) {
   const auto flush = [](float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; };
   const auto at = [&](const std::vector<uint16_t>& v, int k, int width, int i) {
-    return k < o.depth ? flush(std::bit_cast<float>(
-                             static_cast<uint32_t>(v[static_cast<std::size_t>(k * width + i)]) << 16))
-                       : 0.0f;
+    return k < o.depth
+               ? flush(std::bit_cast<float>(
+                     static_cast<uint32_t>(v[static_cast<std::size_t>(int64_t{k} * width + i)]) << 16))
+               : 0.0f;
   };
   float sum = 0;
   for (int k = 0; k < o.depth; k += 2) {
@@ -119,8 +111,8 @@ TEST(MatmulTileTest, PortableSinglesAreAscendingFma) {
     for (int n = 0; n < o.columns; ++n) {
       float sum = 0;
       for (int k = 0; k < o.depth; ++k) {
-        sum = std::fma(o.a32[static_cast<std::size_t>(k * o.rows + m)],
-                       o.b32[static_cast<std::size_t>(k * o.columns + n)], sum);
+        sum = std::fma(o.a32[static_cast<std::size_t>(int64_t{k} * o.rows + m)],
+                       o.b32[static_cast<std::size_t>(int64_t{k} * o.columns + n)], sum);
       }
       EXPECT_EQ(got[static_cast<std::size_t>(m * o.columns + n)], sum);
     }
@@ -171,17 +163,10 @@ TEST(MatmulTileTest, UnpackedSinglesGiveTheBitsOfPackedOnes) {
   for (const TileKernel* kernel : {&portable_tile_kernel(), avx2_tile_kernel(), avx512_tile_kernel()}) {
     if (kernel == nullptr) continue;
     std::vector<float> out(kRows * kColumns, 1.5f);
-    TileProduct t{TileFormat::singles,
-                  kDepth,
-                  unpacked_operand(a.data(), kRows + kGap, kPanelRows),
-                  unpacked_operand(b.data(), kColumns + kGap, kPanelColumns),
-                  kRows,
-                  kColumns,
-                  0,
-                  kRows,
-                  out.data(),
-                  kColumns,
-                  true};
+    TileProduct t = packed_product(TileFormat::singles, kDepth, nullptr, nullptr, kRows, kColumns, out.data(),
+                                   kColumns, true);
+    t.stationary = unpacked_operand(a.data(), kRows + kGap, kPanelRows);
+    t.moving = unpacked_operand(b.data(), kColumns + kGap, kPanelColumns);
     kernel->singles(t);
     EXPECT_TRUE(same_bits(out, multiply(portable_tile_kernel(), TileFormat::singles, o, true)))
         << kernel->name;

@@ -159,7 +159,7 @@ void TensorEngine::compute(const Product& product, int first, int last, Scratch&
                 .out = nullptr,
                 .out_stride = machine_.psum.pitch() / 4,
                 .accumulate = product.accumulate};
-  const TileFunction run = product.format == TileFormat::pairs ? kernel_.pairs : kernel_.singles;
+  const TileFunction run = kernel_.of(product.format);
   const bool truncates = machine_.options.quirks.matmul_truncates;
   if (row.dtype() == DType::f32 && row.contiguous() && !truncates) {
     t.out = reinterpret_cast<float*>(machine_.row(dst, 0) + dst.offset);
@@ -270,18 +270,8 @@ void TensorEngine::transpose(const Execution& e) {
       pack_singles(ones.data(), rows, rows, rows, kPanelColumns, b.words.data());
     }
     std::vector<float> out(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows));
-    const TileProduct t{format,
-                        steps,
-                        packed_operand(a.words.data(), steps, kPanelRows),
-                        packed_operand(b.words.data(), steps, kPanelColumns),
-                        columns,
-                        rows,
-                        0,
-                        columns,
-                        out.data(),
-                        rows,
-                        false};
-    (format == TileFormat::pairs ? kernel_.pairs : kernel_.singles)(t);
+    kernel_.of(format)(packed_product(format, steps, a.words.data(), b.words.data(), columns, rows,
+                                      out.data(), rows, false));
     for (int c = 0; c < columns; ++c) e.store(to, 0, c, out.data() + int64_t{c} * rows);
     return;
   }
