@@ -179,7 +179,6 @@ class Pass {
     functional.op = form;
     const bool only_looks = sharing_of(graph_, functional) != Sharing::none;
     if (only_looks) check_no_other_view(node, object);
-    const SourceLink source = functional.source;
     add_node_of_dtype(std::move(functional), object);
     // The result, a tensor of its own now, stands for the changed tensor from here on.
     set_current(object, result);

@@ -139,11 +139,15 @@ class Writer {
     fmt::format_to(std::back_inserter(out_), R"({{"dtype":{},"sizes":[)", export_code(value.dtype));
     const bool symbolic = std::any_of(value.symbols.begin(), value.symbols.end(),
                                       [](const std::string& symbol) { return !symbol.empty(); });
-    if (symbolic) {
-      symbolic_sizes(value);
-    } else {
-      for_each(value.shape, [&](int64_t size) { size_json(size); });
+    const auto write = [&](const auto& sizes, const auto& strides, const auto& one) {
+      for_each(sizes, one);
       out_ += R"(],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[)";
+      for_each(strides, one);
+    };
+    if (symbolic) {
+      const std::vector<SymbolicExpression> sizes = symbolic_sizes(value);
+      write(sizes, strides_of(sizes), [&](const SymbolicExpression& size) { append_expression(out_, size); });
+    } else {
       // Contiguous, as all tensors of a graph are (DESIGN: tensors are logically contiguous).
       std::vector<int64_t> strides(value.shape.size());
       int64_t running = 1;
@@ -151,15 +155,14 @@ class Writer {
         strides[i] = running;
         running *= value.shape[i] > 0 ? value.shape[i] : 1;
       }
-      for_each(strides, [&](int64_t stride) { size_json(stride); });
+      write(value.shape, strides,
+            [&](int64_t size) { fmt::format_to(std::back_inserter(out_), R"({{"as_int":{}}})", size); });
     }
     fmt::format_to(std::back_inserter(out_), R"(],"storage_offset":{{"as_int":0}},"layout":{}}})",
                    kStridedLayout);
   }
 
-  void size_json(int64_t size) { fmt::format_to(std::back_inserter(out_), R"({{"as_int":{}}})", size); }
-
-  void symbolic_sizes(const Value& value) {
+  std::vector<SymbolicExpression> symbolic_sizes(const Value& value) {
     std::vector<SymbolicExpression> sizes;
     for (std::size_t i = 0; i < value.shape.size(); ++i) {
       if (i < value.symbols.size() && !value.symbols[i].empty()) {
@@ -168,9 +171,7 @@ class Writer {
         sizes.emplace_back().value = value.shape[i];
       }
     }
-    for_each(sizes, [&](const SymbolicExpression& size) { append_expression(out_, size); });
-    out_ += R"(],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[)";
-    for_each(strides_of(sizes), [&](const SymbolicExpression& stride) { append_expression(out_, stride); });
+    return sizes;
   }
 
   static std::vector<SymbolicExpression> strides_of(const std::vector<SymbolicExpression>& sizes) {

@@ -135,21 +135,18 @@ void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& in
     result_.mutant_changed = true;
     return;
   }
+  // As in the call, with a place for results that the graph leaves out.
+  std::vector<BufferPtr> called_outputs;
+  auto next = outputs.begin();
+  for (const ValueId id : handle.node().outputs) called_outputs.push_back(id < 0 ? nullptr : *next++);
   const auto read = [](const std::vector<BufferPtr>& buffers) {
     std::vector<Tensor> tensors;
-    for (const BufferPtr& buffer : buffers) tensors.push_back(buffer->read(buffer->meta()));
+    for (const BufferPtr& buffer : buffers) {
+      tensors.push_back(buffer == nullptr ? Tensor() : buffer->read(buffer->meta()));
+    }
     return tensors;
   };
-  const std::vector<Tensor> right_inputs = read(inputs);
-  // As in the call, with a place for results that the graph leaves out.
-  std::vector<Tensor> right_outputs;
-  std::vector<BufferPtr> output_buffers;
-  auto next = outputs.begin();
-  for (const ValueId id : handle.node().outputs) {
-    output_buffers.push_back(id < 0 ? nullptr : *next++);
-    const BufferPtr& buffer = output_buffers.back();
-    right_outputs.push_back(buffer == nullptr ? Tensor() : buffer->read(buffer->meta()));
-  }
+  const std::vector<Tensor> right_inputs = read(inputs), right_outputs = read(called_outputs);
   std::vector<Tensor> changed_inputs = right_inputs, changed_outputs = right_outputs;
   Execution execution{call, changed_inputs, changed_outputs, before, executions_++};
   if (!plant_mutant(*mutant_, execution)) return;
@@ -164,7 +161,7 @@ void DeviceRun::plant(const NodeHandle& handle, const std::vector<BufferPtr>& in
       result_.mutant_changed = true;
     }
   };
-  write(output_buffers, right_outputs, changed_outputs);
+  write(called_outputs, right_outputs, changed_outputs);
   if (mutant_->effect == Effect::inputs) write(inputs, right_inputs, changed_inputs);
 }
 
