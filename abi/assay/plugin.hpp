@@ -70,6 +70,7 @@ assay_error* guard(Body&& body) noexcept {
 // True if `member` lies wholly inside the struct as its filler compiled it.
 template <class Struct, class Member>
 bool has(const Struct* s, Member Struct::*member) noexcept {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): members are pointers, too
   const auto* end = reinterpret_cast<const unsigned char*>(&(s->*member)) + sizeof(Member);
   return static_cast<std::size_t>(end - reinterpret_cast<const unsigned char*>(s)) <= s->struct_size;
 }

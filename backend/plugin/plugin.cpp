@@ -106,7 +106,7 @@ assay_error* create(assay_create_args* args) {
         std::make_unique<assay_device>(options, cache_dir != nullptr ? cache_dir : "", args->node_api);
     device->core_number = static_cast<int>(devices().size());
     args->device = devices().add(device.get());
-    device.release();
+    static_cast<void>(device.release());  // the table owns it
   });
 }
 
@@ -154,7 +154,7 @@ assay_error* buffer_create(assay_buffer_create_args* args) {
     auto buffer = std::unique_ptr<assay_buffer>(
         new assay_buffer{&device, std::move(meta), {device.device.memory(), bytes}});
     args->buffer = buffers().add(buffer.get());
-    buffer.release();
+    static_cast<void>(buffer.release());
   });
 }
 
@@ -322,7 +322,7 @@ assay_error* compile(assay_compile_args* args) {
     set(args, &assay_compile_args::miss_reason, executable->miss_reason.c_str());
     set(args, &assay_compile_args::diagnostics, executable->diagnostics.c_str());
     args->executable = executables().add(executable.get());
-    executable.release();
+    static_cast<void>(executable.release());
   });
 }
 

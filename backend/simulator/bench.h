@@ -24,7 +24,7 @@ class Bench {
     b.dma_copy(tile, packed(tile, hbm));
     return tile;
   }
-  AccessPattern load(DType dtype, Shape shape, const std::vector<double>& values) {
+  AccessPattern load(DType dtype, const Shape& shape, const std::vector<double>& values) {
     return load(is_integral(dtype) ? Tensor::from_ints(dtype, shape, {values.begin(), values.end()})
                                    : Tensor::from_doubles(dtype, shape, values));
   }

@@ -9,6 +9,11 @@ namespace {
 
 // A function of the baseline machine is inlined into one for wider vectors, and becomes code for these.
 #define ASSAY_LANE inline __attribute__((always_inline))
+#if defined(__clang__)
+#define ASSAY_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ASSAY_IVDEP _Pragma("GCC ivdep")
+#endif
 
 ASSAY_LANE float larger(float a, float b) {
   const float other = std::isnan(b) ? b : (a == b ? (std::signbit(a) ? b : a) : b);
@@ -49,7 +54,7 @@ ASSAY_LANE bool with_operator(AluOp op, const Run& run) {
 ASSAY_LANE bool pairs_of(AluOp op, const float* x, const float* y, float* out, int64_t n) {
   return with_operator(
       op, [&](auto f) __attribute__((always_inline)) {
-#pragma GCC ivdep
+        ASSAY_IVDEP
         for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
       });
 }
@@ -58,17 +63,17 @@ ASSAY_LANE bool number_with(AluOp op, const float* x, float number, bool reverse
   return with_operator(
       op, [&](auto f) __attribute__((always_inline)) {
         if (reverse) {
-#pragma GCC ivdep
+          ASSAY_IVDEP
           for (int64_t i = 0; i < n; ++i) out[i] = f(number, x[i]);
         } else {
-#pragma GCC ivdep
+          ASSAY_IVDEP
           for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], number);
         }
       });
 }
 
 ASSAY_LANE void scale_and_shift_of(const float* x, float scale, float shift, float* out, int64_t n) {
-#pragma GCC ivdep
+  ASSAY_IVDEP
   for (int64_t i = 0; i < n; ++i) {
     const float scaled = x[i] * scale;
     out[i] = scaled + shift;

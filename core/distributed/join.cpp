@@ -314,11 +314,11 @@ class Joining {
     std::vector<std::pair<int, std::string>> found;
     for (const auto& [key, pending] : pending_) {
       std::string missing, where;
-      const Posted* some = nullptr;
-      for (const auto& call : pending.calls) some = call ? &*call : some;
+      const auto posted = std::find_if(pending.calls.begin(), pending.calls.end(),
+                                       [](const auto& call) { return call.has_value(); });
       for (std::size_t p = 0; p < pending.calls.size(); ++p) {
         if (pending.calls[p]) continue;
-        const int rank = some->call.members[p];
+        const int rank = (*posted)->call.members[p];
         missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
         if (where.empty()) where = whereabouts(rank, key.first);
       }

@@ -273,22 +273,20 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void append_value(std::string& out, const Value& value) {
-  const char* kind = "";
   switch (value.kind) {
     case ValueKind::tensor:
-      kind = "{\"as_tensor\":{\"name\":";
+      out += "{\"as_tensor\":{\"name\":";
       break;
     case ValueKind::symbolic_int:
-      kind = "{\"as_sym_int\":{\"as_name\":";
+      out += "{\"as_sym_int\":{\"as_name\":";
       break;
     case ValueKind::symbolic_float:
-      kind = "{\"as_sym_float\":{\"as_name\":";
+      out += "{\"as_sym_float\":{\"as_name\":";
       break;
     case ValueKind::symbolic_bool:
-      kind = "{\"as_sym_bool\":{\"as_name\":";
+      out += "{\"as_sym_bool\":{\"as_name\":";
       break;
   }
-  out += kind;
   append_json_string(out, value.name);
   out += "}}";
 }

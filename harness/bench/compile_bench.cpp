@@ -34,7 +34,7 @@ WorkerClient worker(const CompileBenchOptions& options, const std::string& cache
 }
 
 LoadReply load(WorkerClient& client, const RunRequest& request) {
-  const LoadReply reply = client.load(request);
+  LoadReply reply = client.load(request);
   client.unload(reply.session);
   return reply;
 }
