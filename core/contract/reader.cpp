@@ -6,6 +6,7 @@
 
 #include "core/contract/changes.h"
 #include "core/contract/contract.h"
+#include "core/error.h"
 #include "core/graph/json_cursor.h"
 
 namespace assay {
@@ -282,10 +283,10 @@ class ContractReader {
 
 Contract Contract::parse(std::string_view text, const std::string& origin) {
   if (text.size() > max_text) {
-    JsonCursor(json(), origin, "").fail("a Contract of more than 16 MiB");
+    throw Error(ErrorCode::malformed_file, origin + ": a Contract of more than 16 MiB");
   }
   const json document = parse_json(text, origin);
-  return ContractReader::read(JsonCursor(document, origin, ""));
+  return ContractReader::read(JsonCursor(document, origin));
 }
 
 std::string Contract::to_json() const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,12 +12,25 @@
 namespace assay {
 namespace {
 
-// Places are made for every member that is read, and read for few.
-std::string joined(std::string_view path, std::string_view before, std::string_view key,
-                   std::string_view after = "") {
-  std::string out;
-  out.reserve(path.size() + before.size() + key.size() + after.size());
-  return out.append(path).append(before).append(key).append(after);
+// The path from `from` to `to`, "graph.nodes[3].name"; false if it is not in there. Members of `table` have
+// names of their own: "values['x']".
+bool append_path(const nlohmann::json& from, const nlohmann::json* to, const nlohmann::json* table,
+                 std::string& path) {
+  if (&from == to) return true;
+  const std::size_t length = path.size();
+  std::size_t index = 0;
+  for (auto item = from.begin(); from.is_structured() && item != from.end(); ++item, ++index) {
+    if (from.is_array()) {
+      fmt::format_to(std::back_inserter(path), "[{}]", index);
+    } else if (&from == table) {
+      fmt::format_to(std::back_inserter(path), "['{}']", item.key());
+    } else {
+      fmt::format_to(std::back_inserter(path), "{}{}", path.empty() ? "" : ".", item.key());
+    }
+    if (append_path(*item, to, table, path)) return true;
+    path.resize(length);
+  }
+  return false;
 }
 
 }  // namespace
@@ -30,11 +44,19 @@ nlohmann::json parse_json(std::string_view text, const std::string& origin, int 
   }
 }
 
-JsonCursor::JsonCursor(const nlohmann::json& value, const std::string& origin, std::string path)
-    : value_(&value), origin_(&origin), path_(std::move(path)) {}
+JsonCursor::JsonCursor(const nlohmann::json& document, const std::string& origin)
+    : document_(&document), value_(&document), origin_(&origin) {}
+
+JsonCursor JsonCursor::of(const nlohmann::json& value) const {
+  JsonCursor cursor = *this;
+  cursor.value_ = &value;
+  return cursor;
+}
 
 std::string JsonCursor::place() const {
-  return path_.empty() ? *origin_ : fmt::format("{}: {}", *origin_, path_);
+  std::string path;
+  append_path(*document_, value_, table_, path);
+  return path.empty() ? *origin_ : fmt::format("{}: {}", *origin_, path);
 }
 
 void JsonCursor::fail(const std::string& what) const {
@@ -51,14 +73,14 @@ JsonCursor JsonCursor::at(std::string_view key) const {
   if (!value_->is_object()) expected("an object");
   const auto member = value_->find(key);
   if (member == value_->end()) fail(fmt::format("member '{}' is missing", key));
-  return {*member, *origin_, joined(path_, path_.empty() ? "" : ".", key)};
+  return of(*member);
 }
 
 std::optional<JsonCursor> JsonCursor::find(std::string_view key) const {
   if (!value_->is_object()) expected("an object");
   const auto member = value_->find(key);
   if (member == value_->end() || member->is_null()) return std::nullopt;
-  return JsonCursor(*member, *origin_, joined(path_, path_.empty() ? "" : ".", key));
+  return of(*member);
 }
 
 std::size_t JsonCursor::size() const {
@@ -68,20 +90,20 @@ std::size_t JsonCursor::size() const {
 
 JsonCursor JsonCursor::at(std::size_t index) const {
   if (index >= size()) fail(fmt::format("entry {} is missing", index));
-  return {(*value_)[index], *origin_, joined(path_, "[", std::to_string(index), "]")};
+  return of((*value_)[index]);
 }
 
-std::vector<std::pair<std::string, JsonCursor>> JsonCursor::members() const {
+std::vector<std::pair<const std::string&, JsonCursor>> JsonCursor::members() const {
   if (!value_->is_object()) expected("an object");
-  std::vector<std::pair<std::string, JsonCursor>> result;
+  std::vector<std::pair<const std::string&, JsonCursor>> result;
   result.reserve(value_->size());
   for (auto member = value_->begin(); member != value_->end(); ++member) {
-    result.emplace_back(member.key(), JsonCursor(*member, *origin_, joined(path_, "['", member.key(), "']")));
+    result.emplace_back(member.key(), of(*member)).second.table_ = value_;
   }
   return result;
 }
 
-std::pair<std::string, JsonCursor> JsonCursor::alternative() const {
+std::pair<const std::string&, JsonCursor> JsonCursor::alternative() const {
   if (!value_->is_object()) expected("an object with one member");
   const std::string* key = nullptr;
   const nlohmann::json* found = nullptr;
@@ -92,12 +114,12 @@ std::pair<std::string, JsonCursor> JsonCursor::alternative() const {
     found = &*member;
   }
   if (found == nullptr) expected("an object with one member");
-  return {*key, JsonCursor(*found, *origin_, joined(path_, ".", *key))};
+  return {*key, of(*found)};
 }
 
-std::string JsonCursor::string() const {
+const std::string& JsonCursor::string() const {
   if (!value_->is_string()) expected("a string");
-  return value_->get<std::string>();
+  return value_->get_ref<const std::string&>();
 }
 
 int64_t JsonCursor::integer() const {

@@ -542,7 +542,7 @@ class GraphReader {
 };
 
 void check_version(const nlohmann::json& document, const std::string& origin) {
-  const JsonCursor root(document, origin, "");
+  const JsonCursor root(document, origin);
   const JsonCursor major = root.at("schema_version").at("major");
   if (major.integer() != kMajor) {
     throw Error(
@@ -558,7 +558,7 @@ void check_version(const nlohmann::json& document, const std::string& origin) {
 
 Graph graph_from_document(const nlohmann::json& document, const std::string& origin) {
   check_version(document, origin);
-  Graph graph = GraphReader(JsonCursor(document, origin, ""), origin).run();
+  Graph graph = GraphReader(JsonCursor(document, origin), origin).run();
   validate(graph);
   return graph;
 }
@@ -570,7 +570,7 @@ Graph graph_from_json(std::string_view json, const std::string& origin) {
 std::shared_ptr<const Graph> function_from_json(std::string_view json, const std::string& origin) {
   const nlohmann::json document = parse_json(json, origin);
   auto graph = std::make_shared<const Graph>(
-      GraphReader(JsonCursor(document, origin, ""), origin, GraphReader::WithoutSignature{}).run());
+      GraphReader(JsonCursor(document, origin), origin, GraphReader::WithoutSignature{}).run());
   validate(*graph);
   return graph;
 }
@@ -578,7 +578,7 @@ std::shared_ptr<const Graph> function_from_json(std::string_view json, const std
 Graph graph_from_json_unchecked(std::string_view json, const std::string& origin) {
   const nlohmann::json document = parse_json(json, origin);
   check_version(document, origin);
-  return GraphReader(JsonCursor(document, origin, ""), origin).run();
+  return GraphReader(JsonCursor(document, origin), origin).run();
 }
 
 }  // namespace assay

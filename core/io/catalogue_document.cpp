@@ -28,7 +28,7 @@ bool is_id(const std::string& id) {
 }  // namespace
 
 CatalogueDocument::CatalogueDocument(const nlohmann::json& document, const std::string& origin)
-    : document_(document), origin_(origin), assay_(JsonCursor(document, origin, "").at("assay")) {}
+    : document_(document), origin_(origin), assay_(JsonCursor(document, origin).at("assay")) {}
 
 Model CatalogueDocument::model() {
   const JsonCursor format = assay_.at("format");

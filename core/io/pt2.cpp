@@ -113,7 +113,7 @@ class Payloads {
         place_(fmt::format("{}: {}", origin, folder_ + config_name)) {
     if (!archive.contains(folder_ + config_name)) return;
     document_ = parse_json(archive.read(folder_ + config_name, kMaxJson), place_);
-    const JsonCursor config = JsonCursor(document_, place_, "").at("config");
+    const JsonCursor config = JsonCursor(document_, place_).at("config");
     for (auto& [name, meta] : config.members()) payloads_.emplace(name, meta);
   }
 

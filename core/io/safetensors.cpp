@@ -106,7 +106,7 @@ TensorFile parse_safetensors(std::string_view bytes, const std::string& origin) 
 
   TensorFile file;
   std::vector<Entry> entries;
-  const JsonCursor root(document, origin, "");
+  const JsonCursor root(document, origin);
   for (const auto& [name, info] : root.members()) {
     if (name == "__metadata__") {
       for (const auto& [key, value] : info.members()) file.metadata.emplace(key, value.string());
