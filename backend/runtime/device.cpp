@@ -1,6 +1,8 @@
 #include "backend/runtime/device.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "backend/isa/program_file.h"
@@ -34,9 +36,12 @@ assay_reason reason_of(ProgramErrorClass error_class) {
   }
 }
 
-// ProgramBuilder::finish has validated every Program that runs here.
-SimulatorOptions trusting(SimulatorOptions options) {
+// ProgramBuilder::finish has validated every Program that runs here. The simulation shares the machine as
+// OpenMP's threads would: several workers at once are given parts of it.
+SimulatorOptions as_hosted(SimulatorOptions options) {
   options.validate = false;
+  const char* threads = std::getenv("OMP_NUM_THREADS");
+  if (options.threads == 0 && threads != nullptr) options.threads = std::max(0, std::atoi(threads));
   return options;
 }
 
@@ -56,7 +61,7 @@ Device::Device(const DeviceOptions& options, const std::string& cache_dir)
       memory_(std::make_shared<DeviceMemory>(memory_of_one_core(options.target))),
       description_(std::string(core_.name) + ", 1 " + core_.core_version +
                    (options.compile.lnc == 2 ? " of a logical core of 2" : "") + " (simulated)"),
-      simulator_(core_, trusting(options.simulator)),
+      simulator_(core_, as_hosted(options.simulator)),
       clock_(core_),
       disk_(cache_dir.empty() || options.cache_bytes == 0
                 ? std::nullopt

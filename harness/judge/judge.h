@@ -1,5 +1,5 @@
 // The judge: a pure function from a case, a Contract and what a backend returned to a verdict (NUMERICS
-// §3-6). It never runs a backend. It runs in a process of its own (harness/judge/judge_main.cpp).
+// §3-6). It never runs a backend. Where it runs: harness/worker/judge_client.h.
 #pragma once
 
 #include <map>

@@ -2,16 +2,16 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "core/graph/json.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
 #include "harness/worker/rank_messages.h"
 
 namespace assay {
 namespace {
 
 using Json = nlohmann::json;
-
-Json bytes_or_nil(const std::optional<int64_t>& bytes) { return bytes ? Json(*bytes) : Json(nullptr); }
 
 }  // namespace
 
@@ -21,8 +21,7 @@ Frame encode_greeting(int rank, const std::string& token, const std::string& ver
 }
 
 RankGreeting decode_greeting(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": greeting");
+  const Fields fields(header_of(frame, origin), origin + ": greeting");
   return {static_cast<int>(fields.integer("rank", 0, kMaxRanks)), fields.text("token"),
           fields.text("version"), fields.text_or("problem", "")};
 }
@@ -38,13 +37,12 @@ Frame encode(const RankTask& task) {
                      {"rank", task.rank},
                      {"world_size", task.groups.world_size},
                      {"timeout", task.timeout_s},
-                     {"ranks", json_of(programs)}},
+                     {"ranks", packed(programs)}},
                     task.inputs);
 }
 
 RankTask decode_rank_task(Frame frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": task");
+  const Fields fields(header_of(frame, origin), origin + ": task");
   RankTask task;
   task.case_id = fields.text("case_id");
   RankPrograms programs = rank_programs_from(fields.object("ranks"));
@@ -60,7 +58,7 @@ RankTask decode_rank_task(Frame frame, const std::string& origin) {
 }
 
 Frame encode(const RankAnswer& answer) {
-  Json outputs = Json::array();
+  PackedArray outputs;
   std::vector<Tensor> tensors;
   for (const Tensor& output : answer.outputs) {
     outputs.push_back(output.defined());
@@ -69,22 +67,21 @@ Frame encode(const RankAnswer& answer) {
   return make_frame({{"type", "answer"},
                      {"error", answer.error},
                      {"refused", answer.refused},
-                     {"outputs", std::move(outputs)},
-                     {"sent", bytes_or_nil(answer.sent)},
-                     {"received", bytes_or_nil(answer.received)}},
+                     {"outputs", outputs},
+                     {"sent", answer.sent},
+                     {"received", answer.received}},
                     std::move(tensors));
 }
 
 RankAnswer decode_rank_answer(Frame frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": answer");
+  const Fields fields(header_of(frame, origin), origin + ": answer");
   RankAnswer answer;
   answer.error = fields.text("error");
   answer.refused = fields.boolean("refused");
   std::size_t next = 0;
-  for (const Json& entry : fields.array("outputs")) {
+  for (const MessageValue entry : fields.array("outputs")) {
     if (!entry.is_boolean()) fields.fail("outputs", "booleans");
-    const bool given = entry.get<bool>();
+    const bool given = entry.boolean();
     if (given && next == frame.tensors.size()) fields.fail("outputs", "as many tensors as are announced");
     answer.outputs.push_back(given ? frame.tensors[next++] : Tensor());
   }
@@ -95,9 +92,9 @@ RankAnswer decode_rank_answer(Frame frame, const std::string& origin) {
 }
 
 bool rank_frame_is_progress(const Frame& frame, std::string& node) {
-  const Json& json = header_of(frame, "rank");
-  if (json["type"] != "progress") return false;
-  node = Fields(json, "rank: progress").text("node");
+  const MessageValue header = header_of(frame, "rank");
+  if (header.find("type")->text() != "progress") return false;
+  node = Fields(header, "rank: progress").text("node");
   return true;
 }
 

@@ -3,10 +3,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
 
 namespace assay {
 namespace {
@@ -14,19 +13,18 @@ namespace {
 constexpr const char* kOrigin = "torch_rank.py";
 constexpr double kForkSeconds = 60;
 
-// The header of the answer, of the type `wanted`.
-nlohmann::json ask(ChildProcess& process, nlohmann::json header, const std::string& wanted,
-                   double timeout_s) {
+// The answer, of the type `wanted`.
+Frame ask(ChildProcess& process, PackedMap header, const std::string& wanted, double timeout_s) {
   ExchangeLimits limits;
   limits.run_s = timeout_s;
-  const Exchange exchange = process.exchange(make_frame(std::move(header), {}), limits, kOrigin);
+  Exchange exchange = process.exchange(make_frame(std::move(header), {}), limits, kOrigin);
   if (exchange.outcome != Outcome::replied || exchange.type != wanted) {
     process.kill();
     throw Error(ErrorCode::io,
                 fmt::format("{} did not answer{}; it printed: {}", kOrigin,
                             exchange.what.empty() ? "" : ": " + exchange.what, exchange.noise));
   }
-  return header_of(exchange.reply, kOrigin);
+  return std::move(exchange.reply);
 }
 
 }  // namespace
@@ -34,8 +32,8 @@ nlohmann::json ask(ChildProcess& process, nlohmann::json header, const std::stri
 void RankNursery::start(const std::vector<std::string>& argv, double timeout_s) {
   if (process_.running()) return;
   process_.start(argv);
-  const nlohmann::json answer = ask(process_, {{"type", "hello"}}, "hello", timeout_s);
-  const Fields fields(answer, kOrigin);
+  const Frame answer = ask(process_, {{"type", "hello"}}, "hello", timeout_s);
+  const Fields fields(header_of(answer, kOrigin), kOrigin);
   version_ = fields.text("version");
   if (const std::string problem = fields.text("problem"); !problem.empty()) {
     process_.kill();
@@ -44,16 +42,16 @@ void RankNursery::start(const std::vector<std::string>& argv, double timeout_s) 
 }
 
 pid_t RankNursery::fork_ranks(const Order& order) {
-  const nlohmann::json answer = ask(process_,
-                                    {{"type", "start"},
-                                     {"host", order.host},
-                                     {"port", order.port},
-                                     {"token", order.token},
-                                     {"ranks", order.ranks},
-                                     {"timeout", order.timeout_s},
-                                     {"start_timeout", order.start_timeout_s}},
-                                    "started", kForkSeconds);
-  const Fields fields(answer, kOrigin);
+  const Frame answer = ask(process_,
+                           {{"type", "start"},
+                            {"host", order.host},
+                            {"port", order.port},
+                            {"token", order.token},
+                            {"ranks", order.ranks},
+                            {"timeout", order.timeout_s},
+                            {"start_timeout", order.start_timeout_s}},
+                           "started", kForkSeconds);
+  const Fields fields(header_of(answer, kOrigin), kOrigin);
   if (const std::string problem = fields.text("problem"); !problem.empty())
     throw Error(ErrorCode::io, problem);
   return static_cast<pid_t>(fields.integer("group"));

@@ -114,9 +114,9 @@ Record blank_record(const RunOptions& options, const PlannedCase& planned) {
   return record;
 }
 
-CaseRunner::CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract)
+CaseRunner::CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract, int slots)
     : options_(options),
-      worker_(worker_of(options, spec, cache_dir(options))),
+      worker_(worker_of(options, spec, cache_dir(options), slots)),
       judge_(judge_limits(options)) {
   set_contract(std::move(contract));
 }
@@ -217,7 +217,8 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
                        worker_.spec().is_null,   cache_dir(options_).value_or("")};
     return run_steps_case(run, std::move(record), worker_, judge_);
   }
-  auto prepared = judge_.prepare(judge_request, texts);
+  const bool here = c.file.empty() && !c.ranks && JudgeClient::is_small(*c.graph);
+  auto prepared = judge_.prepare(judge_request, texts, here);
   if (!prepared) return std::nullopt;
   const RunRequest request = request_of(options_, one, judge_request.inputs, std::move(*prepared),
                                         std::move(texts.graph_json), lifted);

@@ -29,7 +29,8 @@ struct CaseOutcome {
 
 class CaseRunner {
  public:
-  CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract);
+  // One of `slots` that run at once.
+  CaseRunner(const RunOptions& options, const BackendSpec& spec, Contract contract, int slots);
 
   WorkerClient& worker() { return worker_; }
   void set_contract(Contract contract);

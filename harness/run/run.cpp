@@ -49,7 +49,7 @@ class Run {
 
   RunSummary run() {
     // Slot 0 is this thread, with the worker that has told about its backend.
-    CaseRunner first(options_, spec_, Contract());
+    CaseRunner first(options_, spec_, Contract(), static_cast<int>(slots()));
     greet(first);
     circumstances_.planned = static_cast<int64_t>(plan_.size());
     circumstances_.start = utc_now();
@@ -82,6 +82,13 @@ class Run {
 
  private:
   using Key = std::pair<std::string, std::string>;  // id, mode
+
+  // Cases that run at once.
+  std::size_t slots() const {
+    const std::size_t jobs = options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs)
+                                               : std::max(1U, std::thread::hardware_concurrency());
+    return std::min(jobs, plan_.size());
+  }
 
   void greet(CaseRunner& runner) {
     try {
@@ -169,13 +176,10 @@ class Run {
         finish(std::move(*outcome));
       }
     };
-    std::size_t jobs = options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs)
-                                         : std::max(1U, std::thread::hardware_concurrency());
-    jobs = std::min(jobs, work.size());
     std::vector<std::thread> threads;
-    for (std::size_t j = 1; j < jobs; ++j) {
+    for (std::size_t j = 1; j < std::min(slots(), work.size()); ++j) {
       threads.emplace_back([&] {
-        CaseRunner runner(options_, spec_, circumstances_.contract);
+        CaseRunner runner(options_, spec_, circumstances_.contract, static_cast<int>(slots()));
         slot(runner);
       });
     }

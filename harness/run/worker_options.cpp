@@ -1,5 +1,8 @@
 #include "harness/run/worker_options.h"
 
+#include <algorithm>
+#include <thread>
+
 namespace assay {
 
 ExchangeLimits worker_limits(const RunOptions& options) {
@@ -12,12 +15,16 @@ ExchangeLimits worker_limits(const RunOptions& options) {
 }
 
 WorkerClient worker_of(const RunOptions& options, const BackendSpec& backend,
-                       const std::optional<std::string>& cache) {
+                       const std::optional<std::string>& cache, int workers) {
   HelloRequest hello;
   hello.options = options.options;
   hello.seed = options.seed;
   hello.cache_dir = cache;
-  return WorkerClient(backend, hello, worker_limits(options));
+  ExchangeLimits limits = worker_limits(options);
+  if (workers > 1) {
+    limits.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / workers);
+  }
+  return WorkerClient(backend, hello, limits);
 }
 
 }  // namespace assay

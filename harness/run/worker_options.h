@@ -12,8 +12,8 @@ namespace assay {
 // Of time, resident memory, and the tensors of a message: a worker cannot hold more than its memory.
 ExchangeLimits worker_limits(const RunOptions& options);
 
-// `cache`: folder of the compile cache, nullopt for none.
+// `cache`: folder of the compile cache, nullopt for none. One of `workers` that share the machine's cores.
 WorkerClient worker_of(const RunOptions& options, const BackendSpec& backend,
-                       const std::optional<std::string>& cache);
+                       const std::optional<std::string>& cache, int workers = 1);
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
 #include "harness/worker/plugin.h"
 #include "harness/worker/worker_client.h"
 
@@ -27,8 +27,7 @@ std::vector<AbiCheck> run_abi_test(const std::string& plugin, double timeout_s) 
       check.detail = "the plug-in's process " + describe_end(exchange, limits);
       continue;
     }
-    const nlohmann::json& json = header_of(exchange.reply, plugin);
-    const Fields fields(json, plugin);
+    const Fields fields(header_of(exchange.reply, plugin), plugin);
     if (exchange.type == "error") {  // it could not even be loaded
       throw Error(ErrorCode::invalid_argument, fields.text("message"));
     }

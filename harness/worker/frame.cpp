@@ -1,21 +1,19 @@
 #include "harness/worker/frame.h"
 
 #include <fmt/format.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
-#include "core/io/json_object.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kHeaderStep = std::size_t{1}
                                     << 20;  // memory follows what has arrived, not what is claimed
@@ -24,29 +22,27 @@ std::string io_message(const char* what) { return fmt::format("{}: {}", what, st
 
 }  // namespace
 
-Frame make_frame(Json header, std::vector<Tensor> tensors) {
-  Json metas = Json::array();
+Frame make_frame(PackedMap header, std::vector<Tensor> tensors) {
+  PackedArray metas;
   for (Tensor& tensor : tensors) {
     if (!tensor.defined()) throw Error(ErrorCode::internal, "a frame cannot hold an undefined tensor");
     tensor = tensor.contiguous();
-    metas.push_back(json_map({{"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape()}}));
+    metas.push_back(PackedMap{{"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape()}});
   }
-  header["tensors"] = std::move(metas);
+  header.set("tensors", metas);
   Frame frame;
-  Json::to_msgpack(header, frame.header);
+  frame.header = PackedValue(header).bytes();
   frame.tensors = std::move(tensors);
   return frame;
 }
 
-const Json& header_of(const Frame& frame, const std::string& origin) {
-  if (!frame.parsed) {
-    frame.parsed = std::make_shared<const Json>(Json::from_msgpack(frame.header, true, false));
-  }
-  const Json& json = *frame.parsed;
-  if (!json.is_object() || !json.contains("type") || !json.at("type").is_string()) {
+MessageValue header_of(const Frame& frame, const std::string& origin) {
+  if (!frame.read) frame.read = std::make_shared<const Message>(frame.header, origin);
+  const MessageValue header = frame.read->root();
+  if (const auto type = header.find("type"); !type || !type->is_string()) {
     throw Error(ErrorCode::malformed_file, origin + ": frame header has no member \"type\"");
   }
-  return json;
+  return header;
 }
 
 // --- reading
@@ -108,30 +104,27 @@ void FrameReader::start_header() {
 
 void FrameReader::start_tensors() {
   frame_.header.resize(header_size_);
-  check_msgpack(frame_.header, origin_);
-  frame_.parsed = std::make_shared<const Json>(Json::from_msgpack(frame_.header, true, false));
-  const Json& json = *frame_.parsed;
-  if (!json.is_object()) fail("frame header is not MessagePack");
-  const auto list = json.find("tensors");
-  if (list == json.end() || !list->is_array()) fail("frame header has no array \"tensors\"");
+  frame_.read = std::make_shared<const Message>(std::move(frame_.header), origin_);
+  const auto list = frame_.read->root().find("tensors");
+  if (!list || !list->is_array()) fail("frame header has no array \"tensors\"");
   metas_.clear();
   uint64_t total = 0;
-  for (const Json& entry : *list) {
-    const std::string place = fmt::format("tensor {}", metas_.size());
-    if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
-        !entry["dtype"].is_string() || !entry["shape"].is_array() || entry["shape"].size() > 64) {
-      fail(place + ": expected a map of dtype and shape");
+  for (const MessageValue entry : *list) {
+    const auto bad = [&](const char* what) { fail(fmt::format("tensor {}: {}", metas_.size(), what)); };
+    const auto name = entry.find("dtype"), sizes = entry.find("shape");
+    if (!name || !sizes || !name->is_string() || !sizes->is_array() || sizes->size() > 64) {
+      bad("expected a map of dtype and shape");
     }
-    const auto dtype = parse_dtype(entry["dtype"].get_ref<const std::string&>());
-    if (!dtype) fail(place + ": unknown dtype");
+    const auto dtype = parse_dtype(name->text());
+    if (!dtype) bad("unknown dtype");
     Meta meta{*dtype, {}};
     uint64_t count = 1;
     bool empty = false;
-    for (const Json& size : entry["shape"]) {
-      if (!size.is_number_unsigned() || size.get<uint64_t>() > uint64_t{1} << 48) fail(place + ": bad size");
-      const uint64_t s = size.get<uint64_t>();
+    for (const MessageValue size : *sizes) {
+      if (!size.is_number_unsigned() || size.natural() > uint64_t{1} << 48) bad("bad size");
+      const uint64_t s = size.natural();
       empty = empty || s == 0;
-      if (s != 0 && count > (uint64_t{1} << 56) / s) fail(place + ": bad size");
+      if (s != 0 && count > (uint64_t{1} << 56) / s) bad("bad size");
       count *= s == 0 ? 1 : s;
       meta.shape.push_back(static_cast<int64_t>(s));
     }
@@ -166,41 +159,74 @@ Frame FrameReader::take() {
 
 FrameWriter::FrameWriter(const Frame& frame) : frame_(frame) {
   const uint64_t size = frame.header.size();
-  for (int i = 0; i < 8; ++i) prefix_.push_back(static_cast<char>(size >> (8 * i) & 0xff));
-  prefix_ += frame.header;
+  for (int i = 0; i < 8; ++i) size_[i] = static_cast<char>(size >> (8 * i) & 0xff);
+}
+
+std::span<const std::byte> FrameWriter::piece(std::size_t part) const {
+  if (part == 0) return std::as_bytes(std::span(size_));
+  if (part == 1) return std::as_bytes(std::span(frame_.header));
+  const Tensor& tensor = frame_.tensors[part - 2];
+  return {tensor.data(), tensor.bytes()};
 }
 
 std::span<const std::byte> FrameWriter::pending() const {
-  if (part_ == 0) return std::as_bytes(std::span(prefix_)).subspan(sent_);
-  if (part_ > frame_.tensors.size()) return {};
-  const Tensor& tensor = frame_.tensors[part_ - 1];
-  return std::span(tensor.data(), tensor.bytes()).subspan(sent_);
+  return part_ < frame_.tensors.size() + 2 ? piece(part_).subspan(sent_) : std::span<const std::byte>{};
 }
 
 void FrameWriter::advance(std::size_t n) {
   sent_ += n;
-  skip_empty();
+  while (part_ < frame_.tensors.size() + 2 && sent_ >= piece(part_).size()) sent_ -= piece(part_++).size();
 }
 
-void FrameWriter::skip_empty() {
-  while (part_ <= frame_.tensors.size() && pending().empty()) {
-    ++part_;
-    sent_ = 0;
+ssize_t FrameWriter::write_to(int fd) {
+  std::array<iovec, 16> pieces{};
+  std::size_t count = 0;
+  for (std::size_t part = part_; part < frame_.tensors.size() + 2 && count < pieces.size(); ++part) {
+    const auto bytes = part == part_ ? pending() : piece(part);
+    // writev does not change what it sends.
+    pieces[count++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
   }
+  const ssize_t n = ::writev(fd, pieces.data(), static_cast<int>(count));
+  if (n > 0) advance(static_cast<std::size_t>(n));
+  return n;
+}
+
+// --- both, blocking
+// ---------------------------------------------------------------------------------------------------
+
+std::size_t feed(FrameReader& reader, std::span<const std::byte> bytes) {
+  std::size_t fed = 0;
+  while (fed < bytes.size() && !reader.complete()) {
+    const auto space = reader.wanted();
+    const std::size_t n = std::min(space.size(), bytes.size() - fed);
+    std::memcpy(space.data(), bytes.data() + fed, n);
+    reader.advance(n);
+    fed += n;
+  }
+  return fed;
 }
 
 bool read_frame(int fd, FrameLimits limits, const std::string& origin, Frame& out) {
   FrameReader reader(limits, origin);
+  std::array<std::byte, kReadBytes> buffer;
   while (!reader.complete()) {
+    // A small frame takes one call, a large tensor no copy.
     const auto space = reader.wanted();
-    const ssize_t n = ::read(fd, space.data(), space.size());
+    const bool direct = space.size() >= buffer.size();
+    const ssize_t n =
+        ::read(fd, direct ? space.data() : buffer.data(), direct ? space.size() : buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw Error(ErrorCode::io, io_message("cannot read a frame"));
     if (n == 0) {
       if (reader.empty()) return false;
       throw Error(ErrorCode::malformed_file, origin + ": the frame ends too early");
     }
-    reader.advance(static_cast<std::size_t>(n));
+    const auto bytes = static_cast<std::size_t>(n);
+    if (direct) {
+      reader.advance(bytes);
+    } else if (feed(reader, std::span(buffer).first(bytes)) < bytes) {
+      throw Error(ErrorCode::malformed_file, origin + ": bytes follow the frame before it is answered");
+    }
   }
   out = reader.take();
   return true;
@@ -209,11 +235,8 @@ bool read_frame(int fd, FrameLimits limits, const std::string& origin, Frame& ou
 void write_frame(int fd, const Frame& frame) {
   FrameWriter writer(frame);
   while (!writer.pending().empty()) {
-    const auto bytes = writer.pending();
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(ErrorCode::io, io_message("cannot write a frame"));
-    writer.advance(static_cast<std::size_t>(n));
+    if (writer.write_to(fd) < 0 && errno != EINTR)
+      throw Error(ErrorCode::io, io_message("cannot write a frame"));
   }
 }
 

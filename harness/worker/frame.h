@@ -2,23 +2,26 @@
 // Whatever comes from the other side is hostile until checked here.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/tensor.h"
+#include "harness/worker/message_pack.h"
 
 namespace assay {
 
 struct Frame {
-  std::string header;  // MessagePack map, checked by check_msgpack, with the member "tensors"
+  std::string header;  // of a frame to be sent: a MessagePack map with the member "tensors"
   std::vector<Tensor> tensors;
-  mutable std::shared_ptr<const nlohmann::json> parsed = nullptr;  // the header's map, once it was needed
+  mutable std::shared_ptr<const Message> read =
+      nullptr;  // the header of a frame that came, or once it was needed
 };
 
 struct FrameLimits {
@@ -26,15 +29,11 @@ struct FrameLimits {
   uint64_t tensor_bytes = uint64_t{8} << 30;  // all tensors of a frame together
 };
 
-// Scans MessagePack without recursion: one map with string keys, nesting <= 64, no key twice, no extension
-// types, no claim beyond the bytes that are there, nothing left over. Throws Error{malformed_file} with the
-// byte offset. (nlohmann's reader recurses and overflows the stack on deep nesting, so this comes before it.)
-void check_msgpack(std::string_view bytes, const std::string& origin);
-
 // Adds "tensors" to `header`. Tensors must be defined; non-contiguous ones are copied.
-Frame make_frame(nlohmann::json header, std::vector<Tensor> tensors);
-// The header's map, which lives as long as the frame; "type" is a string. Throws Error{malformed_file}.
-const nlohmann::json& header_of(const Frame& frame, const std::string& origin);
+Frame make_frame(PackedMap header, std::vector<Tensor> tensors);
+// The header's map, which lives as long as the frame's `read`; "type" is a string. Throws
+// Error{malformed_file}.
+MessageValue header_of(const Frame& frame, const std::string& origin);
 
 // Assembles a frame from bytes as they come.
 class FrameReader {
@@ -69,23 +68,30 @@ class FrameReader {
   Frame frame_;
 };
 
+// Gives as many of `bytes` to the reader as belong to its frame; how many that were. Throws as advance().
+std::size_t feed(FrameReader& reader, std::span<const std::byte> bytes);
+
 // Serves the bytes of a frame piece by piece, for writev-like sending without copying tensors.
 class FrameWriter {
  public:
   explicit FrameWriter(const Frame& frame);    // `frame` must outlive the writer
-  std::span<const std::byte> pending() const;  // empty when done
-  void advance(std::size_t n);
+  std::span<const std::byte> pending() const;  // the next piece; empty when done
+  void advance(std::size_t n);                 // may be more than one piece
+  ssize_t write_to(int fd);                    // one ::writev of what is pending, and advances
 
  private:
   const Frame& frame_;
-  std::string prefix_;
-  std::size_t part_ = 0;  // 0: prefix, i: tensor i - 1
+  char size_[8];          // of the header
+  std::size_t part_ = 0;  // 0: size, 1: header, i: tensor i - 2
   std::size_t sent_ = 0;
-  void skip_empty();
+  std::span<const std::byte> piece(std::size_t part) const;
 };
 
-// Blocking, for the worker's side. read_frame returns false at a clean end of file. Throw Error{io} if the
-// other side went away, Error{malformed_file} for rubbish.
+constexpr std::size_t kReadBytes = std::size_t{1} << 16;  // asked for at once where less than that is wanted
+
+// Blocking, for the worker's side; the next frame must not come before this one is answered. read_frame
+// returns false at a clean end of file. Throw Error{io} if the other side went away, Error{malformed_file}
+// for rubbish.
 bool read_frame(int fd, FrameLimits limits, const std::string& origin, Frame& out);
 void write_frame(int fd, const Frame& frame);
 

@@ -72,7 +72,7 @@ TEST(Frame, ReadsBackWhatItWrites) {
   const std::string bytes = bytes_of(make_frame({{"type", "x"}, {"n", 5}}, tensors));
   for (const std::size_t step : {std::size_t{1}, std::size_t{7}, bytes.size()}) {
     const Frame frame = parse(bytes, step);
-    EXPECT_EQ(header_of(frame, "test")["n"], 5);
+    EXPECT_EQ(header_of(frame, "test").find("n")->integer(), 5);
     ASSERT_EQ(frame.tensors.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(frame.tensors[i].bitwise_equal(tensors[i]));
   }
@@ -102,8 +102,12 @@ TEST(Frame, TwoFramesInARow) {
 TEST(Frame, ProgressIsAFrameLikeOthers) {
   for (const int node : {-1, 0, 70'000}) {
     const Frame frame = parse(bytes_of(encode_progress("free", node)));
-    const Json expected{{"type", "progress"}, {"phase", "free"}, {"node", node}, {"tensors", Json::array()}};
-    EXPECT_EQ(header_of(frame, "test"), expected);
+    const MessageValue header = header_of(frame, "test");
+    EXPECT_EQ(header.find("type")->text(), "progress");
+    EXPECT_EQ(header.find("phase")->text(), "free");
+    EXPECT_EQ(header.find("node")->integer(), node);
+    EXPECT_EQ(header.find("tensors")->size(), 0U);
+    EXPECT_EQ(header.size(), 4U);
   }
 }
 
@@ -127,52 +131,6 @@ TEST(Frame, HostileSizesAreRefused) {
   expect_refused(framed(packed({{"type", "x"}, {"tensors", {{{"dtype", "f33"}, {"shape", Json::array()}}}}})),
                  "dtype");
   expect_refused(framed(packed({{"type", "x"}, {"tensors", {7}}})), "expected a map");
-}
-
-TEST(Msgpack, DeepNestingIsRefusedWithoutRecursion) {
-  // {"a": [[[[...: two million deep, as arrays and as maps.
-  expect_refused(framed(std::string("\x81\xa1") + "a" + std::string(2000000, '\x91') + "\xc0"),
-                 "nested deeper");
-  std::string maps = std::string("\x81\xa1") + "a";
-  for (int i = 0; i < 2000000; ++i) maps += std::string("\x81\xa1") + "a";
-  expect_refused(framed(maps + "\xc0"), "nested deeper");
-  Json deep = 1;
-  for (int i = 0; i < 60; ++i) deep = Json::array({deep});
-  EXPECT_NO_THROW(parse(framed(packed({{"type", "x"}, {"tensors", Json::array()}, {"deep", deep}}))));
-}
-
-TEST(Msgpack, MalformedHeadersAreRefused) {
-  expect_refused(framed("\x91\xc0"), "not a map");
-  expect_refused(framed(std::string("\x81\x01\x02")), "no string");
-  expect_refused(framed(std::string("\x82\xa1") + "a\x01\xa1" + "a\x02"), "twice");
-  expect_refused(framed(std::string("\x81\xa1") + "a\xd9\x7f"), "claims more bytes");
-  expect_refused(framed(std::string("\x81\xa1") + "a\xdd\x7f\xff\xff\xff"), "claims more entries");
-  expect_refused(framed(std::string("\x81\xa1") + "a\xc7\x01\x02\x03"), "does not use");
-  expect_refused(framed(std::string("\x80\x80")), "left over");
-  expect_refused(framed(std::string("\x81\xa1") + "a"), "ends too early");
-}
-
-// Every prefix of a good header and every single byte changed: an error or a frame, nothing else.
-TEST(Msgpack, DamagedHeadersNeverCrash) {
-  const std::string good =
-      packed({{"type", "x"},
-              {"tensors", Json::array()},
-              {"values", {1, -5, 300, 70000, 1.5, "text", true, nullptr, {{"k", {1, 2}}}}}});
-  int accepted = 0;
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    EXPECT_THROW(check_msgpack(good.substr(0, i), "test"), Error);
-    for (int byte = 0; byte < 256; ++byte) {
-      std::string damaged = good;
-      damaged[i] = static_cast<char>(byte);
-      try {
-        check_msgpack(damaged, "test");
-        ++accepted;
-        EXPECT_FALSE(Json::from_msgpack(damaged, true, false).is_discarded() && byte < 0);
-      } catch (const Error&) {
-      }
-    }
-  }
-  EXPECT_GT(accepted, 256);  // other values of numbers and letters
 }
 
 TEST(Frame, OverAPipe) {
@@ -200,6 +158,32 @@ TEST(Frame, ATornFrameIsAnError) {
   Frame frame;
   EXPECT_THROW(read_frame(fds[0], {}, "test", frame), Error);
   close(fds[0]);
+}
+
+TEST(Frame, BytesMayNotFollowBeforeTheAnswer) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  const std::string bytes = bytes_of(make_frame({{"type", "x"}}, {Tensor(DType::f32, {9})})) + "more";
+  ASSERT_EQ(write(fds[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  close(fds[1]);
+  Frame frame;
+  EXPECT_THROW(read_frame(fds[0], {}, "test", frame), Error);
+  close(fds[0]);
+}
+
+TEST(Frame, PiecesOfAllSizesAreWrittenAtOnce) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  std::vector<Tensor> tensors;  // more than writev takes, some of them empty
+  for (int64_t i = 0; i < 50; ++i) tensors.emplace_back(DType::u8, Shape{i % 3});
+  const Frame sent = make_frame({{"type", "x"}}, tensors);
+  write_frame(fds[1], sent);
+  Frame frame;
+  ASSERT_TRUE(read_frame(fds[0], {}, "test", frame));
+  ASSERT_EQ(frame.tensors.size(), tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_EQ(frame.tensors[i].shape(), tensors[i].shape());
+  close(fds[0]);
+  close(fds[1]);
 }
 
 TEST(Messages, ARunResultReadsBack) {

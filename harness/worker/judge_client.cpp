@@ -1,11 +1,26 @@
 #include "harness/worker/judge_client.h"
 
+#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/error.h"
+#include "harness/worker/life_time.h"
 #include "harness/worker/worker_client.h"
 
 namespace assay {
+namespace {
+
+constexpr std::size_t kSmallNodes = 16;
+constexpr int64_t kSmallElements = int64_t{1} << 20;  // of all tensors of a graph
+
+JudgeFailure failure_of(const std::string& code, const std::string& message) {
+  // The case's graph is at fault, not the judge.
+  if (code == "malformed_file") return {"malformed", message, Status::malformed_file};
+  return {"judge_failed", "the judge refused: " + message};
+}
+
+}  // namespace
 
 bool JudgeClient::start(const JudgeTexts& texts) {
   const std::string known = std::exchange(contract_, {});
@@ -24,11 +39,7 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
   try {
     if (exchange.type == "error") {
       const WireError error = decode_error(exchange.reply, "judge");
-      // The case's graph is at fault, not the judge.
-      if (error.code == "malformed_file") {
-        throw JudgeFailure{"malformed", error.message, Status::malformed_file};
-      }
-      throw JudgeFailure{"judge_failed", "the judge refused: " + error.message};
+      throw failure_of(error.code, error.message);
     }
     if (exchange.type != expected)
       throw JudgeFailure{"judge_failed", "the judge answered '" + exchange.type + "'"};
@@ -38,7 +49,41 @@ std::optional<Frame> JudgeClient::ask(const Frame& request, const char* expected
   return std::move(exchange.reply);
 }
 
-std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const JudgeTexts& texts) {
+bool JudgeClient::is_small(const Graph& graph) {
+  if (graph.nodes.size() > kSmallNodes) return false;
+  int64_t elements = 0;
+  for (const Value& value : graph.values) {
+    if (value.kind != ValueKind::tensor) return false;
+    const bool known =
+        std::none_of(value.shape.begin(), value.shape.end(), [](int64_t size) { return size < 0; });
+    if (!known) return false;
+    elements += element_count(value.shape);
+    if (elements > kSmallElements) return false;
+  }
+  return true;
+}
+
+template <class Step>
+auto JudgeClient::call(const Step& step) {
+  const LifeTime timed(called_s_);
+  try {
+    return std::optional(step());
+  } catch (const Error& error) {
+    throw failure_of(wire_code(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    throw failure_of("out_of_memory", "the judge could not allocate memory");
+  } catch (const std::exception& error) {
+    throw failure_of("internal", error.what());
+  }
+}
+
+std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const JudgeTexts& texts,
+                                             bool here) {
+  session_.reset();
+  if (here) {
+    session_.emplace();
+    return call([&] { return session_->prepare(request); });
+  }
   try {
     const bool known = start(texts);
     auto reply = ask(encode_prepare(request, texts, known), "prepared", limits_);
@@ -51,6 +96,7 @@ std::optional<Prepared> JudgeClient::prepare(const JudgeRequest& request, const 
 }
 
 std::optional<Verdict> JudgeClient::judge(const RunResult& result) {
+  if (session_) return call([&] { return session_->judge(result); });
   if (!process_.running()) throw JudgeFailure{"judge_failed", "the judge is not running"};
   try {
     const auto reply = ask(encode_judge(result), "verdict", limits_);

@@ -4,24 +4,17 @@
 #include <utility>
 
 #include "core/graph/json.h"
-#include "core/io/json_object.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
 #include "harness/worker/messages.h"
 
 namespace assay {
 namespace {
 
-using Json = nlohmann::json;
-
-Json json_of(const Checks& checks) {
-  return json_map({{"suite_drawn", checks.suite_drawn},
-                   {"exact_probe", checks.exact_probe},
-                   {"nan_policy", checks.nan_policy},
-                   {"negative", checks.negative},
-                   {"expect_error", checks.expect_error},
-                   {"ranks", checks.ranks},
-                   {"rank_mentions", checks.rank_mentions},
-                   {"descends", checks.descends}});
+PackedMap packed(const Checks& checks) {
+  return {{"suite_drawn", checks.suite_drawn},     {"exact_probe", checks.exact_probe},
+          {"nan_policy", checks.nan_policy},       {"negative", checks.negative},
+          {"expect_error", checks.expect_error},   {"ranks", checks.ranks},
+          {"rank_mentions", checks.rank_mentions}, {"descends", checks.descends}};
 }
 
 Checks checks_from(const Fields& fields) {
@@ -37,31 +30,28 @@ Checks checks_from(const Fields& fields) {
   return checks;
 }
 
-// MessagePack holds NaN and infinities as they are.
-Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 // What both requests for a verdict say; `tensors` begins with those of `request`.
-Json request_json(const char* type, const JudgeRequest& request, const JudgeTexts& texts,
-                  bool contract_is_known, std::vector<Tensor>& tensors) {
+PackedMap request_map(const char* type, const JudgeRequest& request, const JudgeTexts& texts,
+                      bool contract_is_known, std::vector<Tensor>& tensors) {
   tensors = request.inputs;
-  Json expected = Json::array();
+  PackedArray expected;
   for (const auto& [name, tensor] : request.expected) {
     expected.push_back(name);
     tensors.push_back(tensor);
   }
-  return json_map({{"type", type},
-                   {"case_id", request.case_id},
-                   {"graph", texts.graph_json},
-                   {"inputs", request.inputs.size()},
-                   {"expected", std::move(expected)},
-                   {"expected_source", request.expected_source},
-                   {"checks", json_of(request.checks)},
-                   {"contract", contract_is_known ? Json(nullptr) : Json(texts.contract_json)},
-                   {"options", request.options},
-                   {"mode", request.mode},
-                   {"seed", request.seed},
-                   {"backend_is_reference", request.backend_is_reference},
-                   {"keep_all_nodes", request.keep_all_nodes}});
+  return {{"type", type},
+          {"case_id", request.case_id},
+          {"graph", texts.graph_json},
+          {"inputs", request.inputs.size()},
+          {"expected", expected},
+          {"expected_source", request.expected_source},
+          {"checks", packed(request.checks)},
+          {"contract", contract_is_known ? PackedValue(nullptr) : PackedValue(texts.contract_json)},
+          {"options", request.options},
+          {"mode", request.mode},
+          {"seed", request.seed},
+          {"backend_is_reference", request.backend_is_reference},
+          {"keep_all_nodes", request.keep_all_nodes}};
 }
 
 JudgeRequest request_from(const Fields& fields, std::vector<Tensor> tensors, std::optional<Contract>& last) {
@@ -75,8 +65,8 @@ JudgeRequest request_from(const Fields& fields, std::vector<Tensor> tensors, std
     fields.fail("contract", "a Contract: no request before this one had any");
   }
   request.contract = *last;
-  for (const auto& [key, value] : fields.at("options").items())
-    request.options[key] = value.get<std::string>();
+  for (const auto& [key, value] : fields.at("options").members())
+    request.options[std::string(key)] = value.text();
   request.mode = fields.text("mode");
   request.seed = fields.unsigned_integer("seed");
   request.backend_is_reference = fields.boolean("backend_is_reference");
@@ -98,28 +88,29 @@ JudgeRequest request_from(const Fields& fields, std::vector<Tensor> tensors, std
 
 Frame encode_prepare(const JudgeRequest& request, const JudgeTexts& texts, bool contract_is_known) {
   std::vector<Tensor> tensors;
-  Json json = request_json("prepare", request, texts, contract_is_known, tensors);
-  return make_frame(std::move(json), std::move(tensors));
+  PackedMap header = request_map("prepare", request, texts, contract_is_known, tensors);
+  return make_frame(std::move(header), std::move(tensors));
 }
 
 JudgeRequest decode_prepare(Frame frame, const std::string& origin, std::optional<Contract>& last) {
-  const Json& json = header_of(frame, origin);
-  return request_from(Fields(json, origin + ": prepare"), std::move(frame.tensors), last);
+  const Fields fields(header_of(frame, origin), origin + ": prepare");
+  return request_from(fields, std::move(frame.tensors), last);
 }
 
 Frame encode(const Prepared& prepared) {
-  Json refused = nullptr;
-  if (prepared.refused) refused = {{"code", prepared.refused->code}, {"message", prepared.refused->message}};
-  return make_frame(json_map({{"type", "prepared"},
-                              {"refused", std::move(refused)},
-                              {"values", prepared.chain_names},
-                              {"free_nodes", prepared.free_nodes}}),
+  PackedValue refused = nullptr;
+  if (prepared.refused) {
+    refused = PackedMap{{"code", prepared.refused->code}, {"message", prepared.refused->message}};
+  }
+  return make_frame({{"type", "prepared"},
+                     {"refused", refused},
+                     {"values", prepared.chain_names},
+                     {"free_nodes", prepared.free_nodes}},
                     prepared.chain);
 }
 
 Prepared decode_prepared(Frame frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": prepared");
+  const Fields fields(header_of(frame, origin), origin + ": prepared");
   Prepared prepared;
   if (!fields.absent("refused")) {
     const Fields refused = fields.object("refused");
@@ -128,9 +119,9 @@ Prepared decode_prepared(Frame frame, const std::string& origin) {
   prepared.chain_names = fields.texts("values");
   prepared.chain = std::move(frame.tensors);
   if (prepared.chain.size() != prepared.chain_names.size()) fields.fail("values", "one name for each tensor");
-  for (const Json& entry : fields.array("free_nodes")) {
+  for (const MessageValue entry : fields.array("free_nodes")) {
     if (!entry.is_number_unsigned()) fields.fail("free_nodes", "node numbers");
-    prepared.free_nodes.push_back(entry.get<int>());
+    prepared.free_nodes.push_back(static_cast<int>(entry.natural()));
   }
   return prepared;
 }
@@ -143,26 +134,27 @@ RunResult decode_judge(Frame frame, const std::string& origin) {
 
 Frame encode_steps(const StepsRequest& request, const JudgeTexts& texts, bool contract_is_known) {
   std::vector<Tensor> tensors;
-  Json json = request_json("judge-steps", request.request, texts, contract_is_known, tensors);
-  json["steps"] = request.steps;
-  json["carry"] = request.carry;
-  json["observed"] = request.observed.size();
-  json["cache_dir"] = request.cache_dir;
+  PackedMap header = request_map("judge-steps", request.request, texts, contract_is_known, tensors);
+  header.set("steps", request.steps);
+  header.set("carry", request.carry);
+  header.set("observed", request.observed.size());
+  header.set("cache_dir", request.cache_dir);
   tensors.insert(tensors.end(), request.observed.begin(), request.observed.end());
-  return make_frame(std::move(json), std::move(tensors));
+  return make_frame(std::move(header), std::move(tensors));
 }
 
 StepsRequest decode_steps(Frame frame, const std::string& origin, std::optional<Contract>& last) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": judge-steps");
+  const Fields fields(header_of(frame, origin), origin + ": judge-steps");
   StepsRequest request;
   request.steps = static_cast<int>(fields.integer("steps"));
   if (request.steps < 1) fields.fail("steps", "a count of steps");
-  for (const Json& entry : fields.array("carry")) {
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_unsigned() || !entry[1].is_string()) {
-      fields.fail("carry", "pairs of an output's number and an input's name");
-    }
-    request.carry.emplace_back(entry[0].get<int>(), entry[1].get<std::string>());
+  for (const MessageValue entry : fields.array("carry")) {
+    const auto bad = [&] { fields.fail("carry", "pairs of an output's number and an input's name"); };
+    if (!entry.is_array() || entry.size() != 2) bad();
+    auto item = entry.begin();
+    const MessageValue output = *item, input = *++item;
+    if (!output.is_number_unsigned() || output.natural() > 0x7fffffff || !input.is_string()) bad();
+    request.carry.emplace_back(static_cast<int>(output.natural()), input.text());
   }
   request.cache_dir = fields.text("cache_dir");
   const auto observed = static_cast<std::size_t>(fields.integer("observed"));
@@ -180,45 +172,41 @@ StepsRequest decode_steps(Frame frame, const std::string& origin, std::optional<
 }
 
 Frame encode(const Verdict& verdict) {
-  Json gates = Json::array();
+  PackedArray gates;
   for (const auto& [name, gate] : verdict.gates) {
-    gates.push_back(json_map({{"name", name},
+    gates.push_back(PackedMap{{"name", name},
                               {"status", static_cast<int>(gate.status)},
-                              {"value", number(gate.value)},
-                              {"limit", number(gate.limit)}}));
+                              {"value", gate.value},
+                              {"limit", gate.limit}});
   }
-  Json worst = nullptr, bad_node = nullptr;
+  PackedValue worst = nullptr, bad_node = nullptr;
   if (verdict.worst) {
-    worst = json_map({{"output", verdict.worst->output},
-                      {"index", verdict.worst->index},
-                      {"got", verdict.worst->got},
-                      {"want", verdict.worst->want},
-                      {"bound", verdict.worst->bound},
-                      {"ulp", number(verdict.worst->ulp)}});
+    worst = PackedMap{{"output", verdict.worst->output}, {"index", verdict.worst->index},
+                      {"got", verdict.worst->got},       {"want", verdict.worst->want},
+                      {"bound", verdict.worst->bound},   {"ulp", verdict.worst->ulp}};
   }
   if (verdict.first_bad_node) {
     const BadNode& node = *verdict.first_bad_node;
-    bad_node = json_map(
-        {{"name", node.name}, {"op", node.op}, {"source", node.source}, {"margin", number(node.margin)}});
+    bad_node =
+        PackedMap{{"name", node.name}, {"op", node.op}, {"source", node.source}, {"margin", node.margin}};
   }
-  Json nodes = Json::array();
+  PackedArray nodes;
   for (const NodeRecord& node : verdict.nodes) nodes.push_back(to_json_line(node));
-  return make_frame(json_map({{"type", "verdict"},
-                              {"status", name_of(verdict.status)},
-                              {"reason", verdict.reason},
-                              {"detail", verdict.detail},
-                              {"margin", number(verdict.margin)},
-                              {"gates", std::move(gates)},
-                              {"worst", std::move(worst)},
-                              {"first_bad_node", std::move(bad_node)},
-                              {"witness", verdict.witness},
-                              {"nodes", std::move(nodes)}}),
+  return make_frame({{"type", "verdict"},
+                     {"status", name_of(verdict.status)},
+                     {"reason", verdict.reason},
+                     {"detail", verdict.detail},
+                     {"margin", verdict.margin},
+                     {"gates", gates},
+                     {"worst", worst},
+                     {"first_bad_node", bad_node},
+                     {"witness", verdict.witness},
+                     {"nodes", nodes}},
                     {});
 }
 
 Verdict decode_verdict(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": verdict");
+  const Fields fields(header_of(frame, origin), origin + ": verdict");
   Verdict verdict;
   const auto status = parse_status(fields.text("status"));
   if (!status) fields.fail("status", "a documented status");
@@ -228,7 +216,7 @@ Verdict decode_verdict(const Frame& frame, const std::string& origin) {
   verdict.detail = fields.text("detail");
   verdict.margin = fields.real_opt("margin");
   verdict.gates = make_record().gates;
-  for (const Json& entry : fields.array("gates")) {
+  for (const MessageValue entry : fields.array("gates")) {
     const Fields gate(entry, origin + ": verdict: gates");
     const auto known = verdict.gates.find(gate.text("name"));
     if (known == verdict.gates.end()) gate.fail("name", "a gate");
@@ -241,9 +229,9 @@ Verdict decode_verdict(const Frame& frame, const std::string& origin) {
     verdict.worst =
         Worst{worst.text("output"), {}, worst.real("got"), worst.real("want"), worst.real("bound"),
               worst.real_opt("ulp")};
-    for (const Json& entry : worst.array("index")) {
+    for (const MessageValue entry : worst.array("index")) {
       if (!entry.is_number_unsigned()) worst.fail("index", "an index");
-      verdict.worst->index.push_back(entry.get<int64_t>());
+      verdict.worst->index.push_back(entry.integer());
     }
   }
   if (!fields.absent("first_bad_node")) {

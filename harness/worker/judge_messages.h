@@ -5,22 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/judge.h"
 #include "harness/judge/steps.h"
 #include "harness/worker/frame.h"
+#include "harness/worker/judge_session.h"
 
 namespace assay {
-
-struct Prepared {
-  struct Refusal {
-    std::string code, message;
-  };
-  std::optional<Refusal> refused;  // the reference refuses the graph
-  std::vector<std::string>
-      chain_names;  // values of the reference's chain that nodes read; empty in compile mode
-  std::vector<Tensor> chain;
-  std::vector<int> free_nodes;
-};
 
 // Texts of a JudgeRequest that are the same for many requests or serve others as well.
 struct JudgeTexts {

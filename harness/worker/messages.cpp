@@ -4,14 +4,11 @@
 #include <cstring>
 #include <utility>
 
-#include "core/io/json_object.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
 #include "harness/worker/rank_messages.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::array<std::pair<Placement, std::string_view>, 6> kPlacements{{
     {Placement::device, "device"},
@@ -22,22 +19,20 @@ constexpr std::array<std::pair<Placement, std::string_view>, 6> kPlacements{{
     {Placement::not_run, "not_run"},
 }};
 
-Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json json_of(const Phases& phases) {
-  return json_map({{"prepare_s", json_of(phases.prepare_s)},
-                   {"compile_cold_s", json_of(phases.compile_cold_s)},
-                   {"compile_disk_warm_s", json_of(phases.compile_disk_warm_s)},
-                   {"compile_memory_warm_s", json_of(phases.compile_memory_warm_s)},
-                   {"first_run_s", json_of(phases.first_run_s)},
-                   {"steady_s", phases.steady_s}});
+PackedMap packed(const Phases& phases) {
+  return {{"prepare_s", phases.prepare_s},
+          {"compile_cold_s", phases.compile_cold_s},
+          {"compile_disk_warm_s", phases.compile_disk_warm_s},
+          {"compile_memory_warm_s", phases.compile_memory_warm_s},
+          {"first_run_s", phases.first_run_s},
+          {"steady_s", phases.steady_s}};
 }
 
-Json json_of(const Compiles& compiles) {
-  return json_map({{"count", compiles.count},
-                   {"hits_memory", compiles.hits_memory},
-                   {"hits_disk", compiles.hits_disk},
-                   {"misses", compiles.misses}});
+PackedMap packed(const Compiles& compiles) {
+  return {{"count", compiles.count},
+          {"hits_memory", compiles.hits_memory},
+          {"hits_disk", compiles.hits_disk},
+          {"misses", compiles.misses}};
 }
 
 Phases phases_from(const Fields& fields) {
@@ -47,9 +42,9 @@ Phases phases_from(const Fields& fields) {
   phases.compile_disk_warm_s = fields.real_opt("compile_disk_warm_s");
   phases.compile_memory_warm_s = fields.real_opt("compile_memory_warm_s");
   phases.first_run_s = fields.real_opt("first_run_s");
-  for (const Json& entry : fields.array("steady_s")) {
+  for (const MessageValue entry : fields.array("steady_s")) {
     if (!entry.is_number()) fields.fail("steady_s", "numbers");
-    phases.steady_s.push_back(entry.get<double>());
+    phases.steady_s.push_back(entry.real());
   }
   return phases;
 }
@@ -65,17 +60,9 @@ std::string known_reason(const Fields& fields, const char* member) {
   return reason;
 }
 
-Frame frame_of(const char* type, std::initializer_list<JsonMember<Json>> members,
-               std::vector<Tensor> tensors = {}) {
-  Json header = json_map(members);
-  header["type"] = type;
+Frame frame_of(const char* type, PackedMap header, std::vector<Tensor> tensors = {}) {
+  header.set("type", type);
   return make_frame(std::move(header), std::move(tensors));
-}
-
-Json strings_or_nil(const std::vector<std::optional<std::string>>& texts) {
-  Json out = Json::array();
-  for (const auto& text : texts) out.push_back(text ? Json(*text) : Json(nullptr));
-  return out;
 }
 
 void append(std::vector<Tensor>& to, const std::vector<Tensor>& from) {
@@ -120,7 +107,7 @@ std::optional<Placement> parse_placement(std::string_view text) {
 }
 
 std::string type_of(const Frame& frame, const std::string& origin) {
-  return header_of(frame, origin).at("type").get<std::string>();
+  return std::string(header_of(frame, origin).find("type")->text());
 }
 
 // --- hello, error, progress
@@ -130,19 +117,18 @@ Frame encode(const HelloRequest& request) {
   return frame_of("hello", {{"protocol", kProtocolVersion},
                             {"target", request.target},
                             {"options", request.options},
-                            {"cache_dir", request.cache_dir ? Json(*request.cache_dir) : Json(nullptr)},
+                            {"cache_dir", request.cache_dir},
                             {"seed", request.seed}});
 }
 
 HelloRequest decode_hello_request(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": hello");
+  const Fields fields(header_of(frame, origin), origin + ": hello");
   fields.integer("protocol", kProtocolVersion, kProtocolVersion);
   HelloRequest request;
   request.target = fields.text("target");
-  for (const auto& [key, value] : fields.at("options").items()) {
+  for (const auto& [key, value] : fields.at("options").members()) {
     if (!value.is_string()) fields.fail("options", "strings");
-    request.options[key] = value.get<std::string>();
+    request.options[std::string(key)] = value.text();
   }
   if (!fields.absent("cache_dir")) request.cache_dir = fields.text("cache_dir");
   request.seed = fields.unsigned_integer("seed");
@@ -162,8 +148,7 @@ Frame encode(const BackendInfo& info) {
 }
 
 BackendInfo decode_backend_info(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": hello");
+  const Fields fields(header_of(frame, origin), origin + ": hello");
   fields.integer("protocol", kProtocolVersion, kProtocolVersion);
   BackendInfo info;
   info.name = fields.text("name");
@@ -182,32 +167,12 @@ Frame encode(const WireError& error) {
 }
 
 WireError decode_error(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": error");
+  const Fields fields(header_of(frame, origin), origin + ": error");
   return {fields.text("code"), fields.text_or("reason", ""), fields.text("message")};
 }
 
-// There are several for each case, and they are small: written as make_frame would, without a map in between.
 Frame encode_progress(const std::string& phase, int node) {
-  constexpr std::size_t kLongest = 31;  // of a MessagePack fixstr
-  const std::string_view text = std::string_view(phase).substr(0, kLongest);
-  Frame frame;
-  std::string& out = frame.header;
-  const auto string = [&](std::string_view s) {
-    out.push_back(static_cast<char>(0xa0 | s.size()));
-    out += s;
-  };
-  out.push_back(static_cast<char>(0x84));  // a map of four
-  string("node");
-  out.push_back(static_cast<char>(0xd2));  // int32, big-endian
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(node >> shift & 0xff));
-  string("phase");
-  string(text);
-  string("tensors");
-  out.push_back(static_cast<char>(0x90));  // an array of none
-  string("type");
-  string("progress");
-  return frame;
+  return frame_of("progress", {{"phase", phase}, {"node", node}});
 }
 
 // --- run
@@ -222,7 +187,7 @@ static Frame encode_run(const char* type, const RunRequest& request) {
                    {"graph", request.graph_json},
                    {"inputs", request.input_names},
                    {"chain", request.chain_names},
-                   {"outputs", strings_or_nil(request.outputs)},
+                   {"outputs", request.outputs},
                    {"free_nodes", request.free_nodes},
                    {"repeats", request.repeats},
                    {"fallback", request.fallback},
@@ -230,7 +195,7 @@ static Frame encode_run(const char* type, const RunRequest& request) {
                    {"negative", request.negative},
                    {"seed", request.seed},
                    {"mutant", request.mutant},
-                   {"ranks", request.ranks ? json_of(*request.ranks) : Json(nullptr)}},
+                   {"ranks", request.ranks ? PackedValue(packed(*request.ranks)) : nullptr}},
                   std::move(tensors));
 }
 
@@ -238,8 +203,7 @@ Frame encode(const RunRequest& request) { return encode_run("run", request); }
 Frame encode_load(const RunRequest& request) { return encode_run("load", request); }
 
 RunRequest decode_run_request(Frame frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": run");
+  const Fields fields(header_of(frame, origin), origin + ": run");
   RunRequest request;
   request.case_id = fields.text("case_id");
   request.mode = fields.text("mode");
@@ -247,14 +211,14 @@ RunRequest decode_run_request(Frame frame, const std::string& origin) {
   request.graph_json = fields.text("graph");
   request.input_names = fields.texts("inputs");
   request.chain_names = fields.texts("chain");
-  for (const Json& entry : fields.array("outputs")) {
+  for (const MessageValue entry : fields.array("outputs")) {
     if (!entry.is_null() && !entry.is_string()) fields.fail("outputs", "strings or nil");
-    request.outputs.push_back(entry.is_null() ? std::nullopt : std::optional(entry.get<std::string>()));
+    request.outputs.push_back(entry.is_null() ? std::nullopt : std::optional(std::string(entry.text())));
   }
-  for (const Json& entry : fields.array("free_nodes")) {
-    if (!entry.is_number_unsigned() || entry.get<uint64_t>() > 0x7fffffff)
+  for (const MessageValue entry : fields.array("free_nodes")) {
+    if (!entry.is_number_unsigned() || entry.natural() > 0x7fffffff)
       fields.fail("free_nodes", "node numbers");
-    request.free_nodes.push_back(entry.get<int>());
+    request.free_nodes.push_back(static_cast<int>(entry.natural()));
   }
   request.repeats = static_cast<int>(fields.integer("repeats", 0, 1000000));
   request.fallback = fields.boolean("fallback");
@@ -274,68 +238,67 @@ RunRequest decode_run_request(Frame frame, const std::string& origin) {
 
 Frame encode_result(const char* type, const RunResult& result) {
   std::vector<Tensor> tensors;
-  Json nodes = Json::array();
+  PackedArray nodes;
   for (const NodeOutcome& node : result.nodes) {
-    nodes.push_back(json_map({{"placement", name_of(node.placement)},
+    nodes.push_back(PackedMap{{"placement", name_of(node.placement)},
                               {"reason", node.reason},
                               {"local", node.local.size()},
-                              {"free", node.free.size()}}));
+                              {"free", node.free.size()}});
     append(tensors, node.local);
     append(tensors, node.free);
   }
-  Json outputs = Json::array();
+  PackedArray outputs;
   for (const Tensor& output : result.outputs) {
     outputs.push_back(output.defined());
     if (output.defined()) tensors.push_back(output);
   }
-  Json fallbacks = Json::array();
+  PackedArray fallbacks;
   for (const Fallback& fallback : result.fallbacks) {
-    fallbacks.push_back(json_map({{"op", fallback.op},
+    fallbacks.push_back(PackedMap{{"op", fallback.op},
                                   {"reason", fallback.reason},
                                   {"count", fallback.count},
                                   {"bytes", fallback.bytes},
-                                  {"seconds", fallback.seconds}}));
+                                  {"seconds", fallback.seconds}});
   }
-  Json residency = nullptr;
+  PackedValue residency = nullptr;
   if (result.residency) {
-    residency = json_map({{"nodes", result.residency->nodes},
+    residency = PackedMap{{"nodes", result.residency->nodes},
                           {"flops", result.residency->flops},
                           {"bytes", result.residency->bytes},
                           {"metadata", result.residency->metadata},
-                          {"host_scalar", result.residency->host_scalar}});
+                          {"host_scalar", result.residency->host_scalar}};
   }
-  Json device = nullptr;
+  PackedValue device = nullptr;
   if (result.device) {
-    device = json_map({{"cycles", result.device->cycles},
+    device = PackedMap{{"cycles", result.device->cycles},
                        {"seconds", result.device->seconds},
                        {"instructions", result.device->instructions},
-                       {"peak_bytes", result.device->peak_bytes}});
+                       {"peak_bytes", result.device->peak_bytes}};
   }
   return frame_of(type,
-                  {{"failure", result.failure ? Json(name_of(*result.failure)) : Json(nullptr)},
+                  {{"failure", result.failure ? PackedValue(name_of(*result.failure)) : nullptr},
                    {"reason", result.reason},
                    {"detail", result.detail},
                    {"failed_node", result.failed_node},
-                   {"nodes", std::move(nodes)},
-                   {"outputs", std::move(outputs)},
-                   {"repeatable", result.repeatable ? Json(*result.repeatable) : Json(nullptr)},
+                   {"nodes", nodes},
+                   {"outputs", outputs},
+                   {"repeatable", result.repeatable},
                    {"guard_violation", result.guard_violation},
-                   {"mutant_changed", result.mutant_changed ? Json(*result.mutant_changed) : Json(nullptr)},
-                   {"fallbacks", std::move(fallbacks)},
-                   {"residency", std::move(residency)},
-                   {"phases", json_of(result.phases)},
-                   {"compiles", json_of(result.compiles)},
-                   {"device", std::move(device)},
+                   {"mutant_changed", result.mutant_changed},
+                   {"fallbacks", fallbacks},
+                   {"residency", residency},
+                   {"phases", packed(result.phases)},
+                   {"compiles", packed(result.compiles)},
+                   {"device", device},
                    {"rank_errors", result.rank_errors},
-                   {"traffic", result.traffic ? json_of(*result.traffic) : Json(nullptr)}},
+                   {"traffic", result.traffic ? PackedValue(packed(*result.traffic)) : nullptr}},
                   std::move(tensors));
 }
 
 Frame encode(const RunResult& result) { return encode_result("result", result); }
 
 RunResult decode_run_result(Frame frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": result");
+  const Fields fields(header_of(frame, origin), origin + ": result");
   TensorQueue tensors(std::move(frame.tensors), origin + ": result");
   RunResult result;
   if (!fields.absent("failure")) {
@@ -348,7 +311,7 @@ RunResult decode_run_result(Frame frame, const std::string& origin) {
   result.reason = known_reason(fields, "reason");
   result.detail = fields.text("detail");
   result.failed_node = fields.text_or("failed_node", "");
-  for (const Json& entry : fields.array("nodes")) {
+  for (const MessageValue entry : fields.array("nodes")) {
     const Fields node(entry, fields.place() + ": nodes");
     NodeOutcome outcome;
     const auto placement = parse_placement(node.text("placement"));
@@ -359,14 +322,14 @@ RunResult decode_run_result(Frame frame, const std::string& origin) {
     outcome.free = tensors.take(static_cast<std::size_t>(node.integer("free")));
     result.nodes.push_back(std::move(outcome));
   }
-  for (const Json& entry : fields.array("outputs")) {
+  for (const MessageValue entry : fields.array("outputs")) {
     if (!entry.is_boolean()) fields.fail("outputs", "booleans");
-    result.outputs.push_back(entry.get<bool>() ? tensors.take(1).front() : Tensor());
+    result.outputs.push_back(entry.boolean() ? tensors.take(1).front() : Tensor());
   }
   tensors.finish();
   if (!fields.absent("repeatable")) result.repeatable = fields.boolean("repeatable");
   result.guard_violation = fields.text_or("guard_violation", "");
-  for (const Json& entry : fields.array("fallbacks")) {
+  for (const MessageValue entry : fields.array("fallbacks")) {
     const Fields fallback(entry, fields.place() + ": fallbacks");
     result.fallbacks.push_back({fallback.text("op"), known_reason(fallback, "reason"),
                                 fallback.integer("count"), fallback.integer("bytes"),
@@ -398,25 +361,24 @@ Frame encode_supports(const std::vector<std::string>& node_graphs) {
 }
 
 std::vector<std::string> decode_supports_request(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  return Fields(json, origin + ": supports").texts("nodes");
+  return Fields(header_of(frame, origin), origin + ": supports").texts("nodes");
 }
 
 Frame encode(const std::vector<NodeSupport>& nodes) {
-  Json list = Json::array();
+  PackedArray list;
   for (const NodeSupport& node : nodes) {
-    list.push_back(json_map({{"supported", node.supported},
+    list.push_back(PackedMap{{"supported", node.supported},
                              {"native", node.native},
                              {"reason", node.reason},
-                             {"message", node.message}}));
+                             {"message", node.message}});
   }
-  return frame_of("supports", {{"nodes", std::move(list)}});
+  return frame_of("supports", {{"nodes", list}});
 }
 
 std::vector<NodeSupport> decode_supports(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
+  const Fields fields(header_of(frame, origin), origin + ": supports");
   std::vector<NodeSupport> nodes;
-  for (const Json& entry : Fields(json, origin + ": supports").array("nodes")) {
+  for (const MessageValue entry : fields.array("nodes")) {
     const Fields node(entry, origin + ": supports");
     nodes.push_back({node.boolean("supported"), static_cast<int>(node.integer("native", 0, 2)),
                      known_reason(node, "reason"), node.text("message")});
@@ -427,12 +389,11 @@ std::vector<NodeSupport> decode_supports(const Frame& frame, const std::string& 
 Frame encode(const LoadReply& reply) {
   return frame_of(
       "loaded",
-      {{"session", reply.session}, {"phases", json_of(reply.phases)}, {"compiles", json_of(reply.compiles)}});
+      {{"session", reply.session}, {"phases", packed(reply.phases)}, {"compiles", packed(reply.compiles)}});
 }
 
 LoadReply decode_load(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": loaded");
+  const Fields fields(header_of(frame, origin), origin + ": loaded");
   return {fields.integer("session"), phases_from(fields.object("phases")),
           compiles_from(fields.object("compiles"))};
 }
@@ -443,8 +404,7 @@ Frame encode_measure(int64_t session, int iterations) {
 
 void decode_measure_request(const Frame& frame, const std::string& origin, int64_t& session,
                             int& iterations) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": measure");
+  const Fields fields(header_of(frame, origin), origin + ": measure");
   session = fields.integer("session");
   iterations = static_cast<int>(fields.integer("iterations", 1, 1000000000));
 }
@@ -457,8 +417,7 @@ Frame encode(const MeasureReply& reply) {
 }
 
 MeasureReply decode_measure(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": measured");
+  const Fields fields(header_of(frame, origin), origin + ": measured");
   return {fields.real("seconds"), fields.real("device_seconds"), fields.integer("cycles"),
           fields.integer("fallbacks")};
 }
@@ -466,25 +425,24 @@ MeasureReply decode_measure(const Frame& frame, const std::string& origin) {
 Frame encode_profile(int64_t session) { return frame_of("profile", {{"session", session}}); }
 
 Frame encode(const ProfileReply& reply) {
-  Json host = Json::array();
+  PackedArray host;
   for (const HostSpan& span : reply.host) {
-    host.push_back(json_map({{"name", span.name},
+    host.push_back(PackedMap{{"name", span.name},
                              {"op", span.op},
                              {"reason", span.reason},
                              {"at", span.at_s},
                              {"seconds", span.seconds},
-                             {"bytes", span.bytes}}));
+                             {"bytes", span.bytes}});
   }
   Tensor events(DType::u8, {static_cast<int64_t>(reply.events.size())});
   if (!reply.events.empty()) std::memcpy(events.mutable_data(), reply.events.data(), reply.events.size());
-  return frame_of("profiled", {{"host", std::move(host)}}, {std::move(events)});
+  return frame_of("profiled", {{"host", host}}, {std::move(events)});
 }
 
 ProfileReply decode_profile(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  const Fields fields(json, origin + ": profiled");
+  const Fields fields(header_of(frame, origin), origin + ": profiled");
   ProfileReply reply;
-  for (const Json& entry : fields.array("host")) {
+  for (const MessageValue entry : fields.array("host")) {
     const Fields span(entry, fields.place() + ": host");
     reply.host.push_back({span.text("name"), span.text("op"), known_reason(span, "reason"), span.real("at"),
                           span.real("seconds"), span.integer("bytes")});
@@ -500,8 +458,7 @@ Frame encode_unload(int64_t session) { return frame_of("unload", {{"session", se
 Frame encode_unloaded() { return frame_of("unloaded", {}); }
 
 int64_t decode_session_request(const Frame& frame, const std::string& origin) {
-  const Json& json = header_of(frame, origin);
-  return Fields(json, origin + ": session").integer("session");
+  return Fields(header_of(frame, origin), origin + ": session").integer("session");
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -16,12 +17,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <regex>
+#include <span>
 #include <thread>
 
 #include "core/error.h"
 #include "harness/run/run.h"
+#include "harness/worker/life_time.h"
 
 namespace assay {
 namespace {
@@ -30,19 +32,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kNoiseKept = 4096;
 constexpr int kTickMs = 20;
 constexpr int kPipeBytes = 1 << 20;
-
-// Adds the seconds of its life to a sum.
-class LifeTime {
- public:
-  explicit LifeTime(double& sum) : sum_(sum) {}
-  ~LifeTime() { sum_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-  LifeTime(const LifeTime&) = delete;
-  LifeTime& operator=(const LifeTime&) = delete;
-
- private:
-  double& sum_;
-  Clock::time_point start_ = Clock::now();
-};
 
 std::atomic<bool> stop_flag{false};
 
@@ -80,12 +69,16 @@ void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NON
 // This process's environment, and for mimalloc that a child keeps memory that it freed for a second before
 // the system gets it back: its next case takes it again, and faults of zeroed pages were a seventh of all
 // time.
-std::vector<std::string> child_environment() {
+std::vector<std::string> child_environment(int threads) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
   // 2.0's name and that of 2.1.
   for (const char* name : {"MIMALLOC_DECOMMIT_DELAY", "MIMALLOC_PURGE_DELAY"}) {
     if (std::getenv(name) == nullptr) variables.push_back(std::string(name) + "=1000");
+  }
+  // What children that run at once have to share cores by; PyTorch's, OpenMP's and the simulation's threads.
+  if (threads > 0 && std::getenv("OMP_NUM_THREADS") == nullptr) {
+    variables.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
   }
   return variables;
 }
@@ -98,7 +91,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 // Only async-signal-safe calls: other threads of the parent may have held any lock at the fork.
-[[noreturn]] void become(char* const* argv, char** environment, int request, int reply, int noise,
+[[noreturn]] void become(char* const* argv, char** environment, int request, int reply, int noise, int page,
                          pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -112,12 +105,19 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   ::dup2(noise, 2);
   ::dup2(request, 3);
   ::dup2(reply, 4);
-  ::close_range(5, UINT_MAX, 0);
+  ::dup2(page, ProgressPage::kDescriptor);
+  ::close_range(ProgressPage::kDescriptor + 1, UINT_MAX, 0);
   environ = environment;
   ::execvp(argv[0], argv);
   const char message[] = "cannot execute the program\n";
   [[maybe_unused]] const ssize_t n = ::write(2, message, sizeof(message) - 1);
   ::_exit(127);
+}
+
+void note_progress(const MessageValue& header, Exchange& exchange) {
+  const auto phase = header.find("phase"), node = header.find("node");
+  if (phase) exchange.phase = phase->text();
+  if (node) exchange.node = static_cast<int>(node->integer());
 }
 
 int64_t resident_bytes(pid_t pid) {
@@ -161,20 +161,22 @@ std::string scrub_noise(std::string text, pid_t pid) {
 
 ChildProcess::~ChildProcess() { kill(); }
 
-void ChildProcess::start(const std::vector<std::string>& argv) {
+void ChildProcess::start(const std::vector<std::string>& argv, int threads) {
   kill();
   // A worker that dies while a request is written must be an error here, not the end of this process.
   static const bool ignored = [] { return ::signal(SIGPIPE, SIG_IGN) != SIG_ERR; }();
   if (!ignored) fail("cannot ignore SIGPIPE");
-  std::vector<std::string> texts = argv, variables = child_environment();
+  std::vector<std::string> texts = argv, variables = child_environment(threads);
   const std::vector<char*> arguments = pointers_to(texts);
   std::vector<char*> environment = pointers_to(variables);
   Pipe request, reply, noise;
+  page_.emplace();
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) fail("cannot fork");
   if (pid == 0) {
-    become(arguments.data(), environment.data(), request.read, reply.write, noise.write, parent);
+    become(arguments.data(), environment.data(), request.read, reply.write, noise.write, page_->descriptor(),
+           parent);
   }
   ::setpgid(pid, pid);  // in both, so that a kill right now finds the group
   ::close(request.read);
@@ -274,6 +276,15 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
     return result;
   };
 
+  page_->clear();
+  const auto look = [&] {
+    if (const auto place = page_->get()) {
+      result.phase = place->phase;
+      result.node = place->node;
+    }
+  };
+
+  std::array<std::byte, kReadBytes> buffer;
   bool gone = false;  // what it had written before is still read: one more look
   while (true) {
     const bool last_look = gone;
@@ -284,6 +295,7 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
     ::poll(fds, 3, kTickMs);
 
     const auto now = Clock::now();
+    look();
     (result.phase == "compile" ? compile_left : run_left) -=
         std::chrono::duration<double>(now - last).count();
     last = now;
@@ -291,37 +303,42 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
 
     if (fds[1].revents != 0) read_noise();
     if (fds[2].revents != 0) {
-      const auto bytes = writer.pending();
-      const ssize_t n = ::write(request_, bytes.data(), bytes.size());
-      if (n >= 0) writer.advance(static_cast<std::size_t>(n));
-      if (n < 0 && errno != EAGAIN && errno != EINTR) gone = true;
+      if (writer.write_to(request_) < 0 && errno != EAGAIN && errno != EINTR) gone = true;
     }
     bool ended = false;
     while (fds[0].revents != 0) {
       const auto space = reader.wanted();
-      const ssize_t n = ::read(reply_, space.data(), space.size());
+      const bool direct = space.size() >= buffer.size();
+      const ssize_t n =
+          direct ? ::read(reply_, space.data(), space.size()) : ::read(reply_, buffer.data(), buffer.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) break;
       if (n <= 0) {
         ended = true;
         break;
       }
+      const auto got = static_cast<std::size_t>(n);
       try {
-        reader.advance(static_cast<std::size_t>(n));
-        if (!reader.complete()) continue;
-        Frame frame = reader.take();
-        const nlohmann::json& header = header_of(frame, origin);
-        result.type = header.at("type").get<std::string>();
-        if (result.type == "progress") {
-          result.phase = header.value("phase", "");
-          result.node = header.value("node", -1);
-          continue;
-        }
-        if (!writer.pending().empty())
-          throw Error(ErrorCode::malformed_file, origin + ": answered before the request was sent");
-        result.reply = std::move(frame);
-        result.noise = noise_tail();
-        return result;
+        if (direct) reader.advance(got);
+        // Of several frames in the buffer only the last may be the answer.
+        std::span<const std::byte> rest = std::span(buffer).first(direct ? 0 : got);
+        do {
+          rest = rest.subspan(feed(reader, rest));
+          if (!reader.complete()) break;
+          Frame frame = reader.take();
+          const MessageValue header = header_of(frame, origin);
+          result.type = header.find("type")->text();
+          if (result.type == "progress") {
+            note_progress(header, result);
+            continue;
+          }
+          if (!writer.pending().empty())
+            throw Error(ErrorCode::malformed_file, origin + ": answered before the request was sent");
+          if (!rest.empty()) throw Error(ErrorCode::malformed_file, origin + ": bytes follow the answer");
+          result.reply = std::move(frame);
+          result.noise = noise_tail();
+          return result;
+        } while (!rest.empty());
       } catch (const std::exception& error) {
         result.what = error.what();
         return give_up(Outcome::rubbish);

@@ -12,10 +12,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/worker/frame.h"
+#include "harness/worker/progress_page.h"
 
 namespace assay {
 
@@ -23,6 +25,7 @@ struct ExchangeLimits {
   double run_s = 600;          // all time that is not in phase "compile"
   double compile_s = 600;      // time in phase "compile"
   int64_t resident_bytes = 0;  // of the child; 0: not watched
+  int threads = 0;             // of a child that is to be started, see ChildProcess::start
   FrameLimits frames;
 };
 
@@ -57,7 +60,8 @@ class ChildProcess {
 
   // Throws Error{io} if the process cannot be created. A program that cannot be executed shows at the first
   // exchange (exit code 127). The child is killed when the calling thread ends: keep it as long as the child.
-  void start(const std::vector<std::string>& argv);
+  // `threads` goes to the child as OMP_NUM_THREADS, unless this process has one; 0: nothing is said.
+  void start(const std::vector<std::string>& argv, int threads = 0);
   bool running() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   // Sends the request and waits for an answer that is not "progress". After any outcome but `replied` the
@@ -78,6 +82,7 @@ class ChildProcess {
   std::string program_;
   int request_ = -1, reply_ = -1, noise_ = -1;
   std::string noise_text_;
+  std::optional<ProgressPage> page_;
   double exchanged_s_ = 0;
   std::chrono::steady_clock::time_point next_watch_{};  // of its memory and whether it lives
 };

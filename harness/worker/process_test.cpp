@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -95,6 +96,21 @@ TEST(Process, RubbishIsNoFrame) {
   EXPECT_EQ(ask_shell("echo hello, this is rubbish >&4; sleep 100").outcome, Outcome::rubbish);
   EXPECT_EQ(ask_shell(R"(printf '\100\000\000\000\000\000\000\000\202' >&4)").outcome, Outcome::rubbish);
   EXPECT_EQ(ask_shell(std::string(kTorn) + "; sleep 0.2; exit 0").outcome, Outcome::rubbish);
+}
+
+// An answer with something behind it is none: the next request's answer would begin with that.
+TEST(Process, NothingFollowsTheAnswer) {
+  const Exchange exchange = ask_shell("{ " + std::string(kReply).substr(0, std::string(kReply).size() - 4) +
+                                      "; printf x; } | cat >&4; sleep 5");
+  EXPECT_EQ(exchange.outcome, Outcome::rubbish) << exchange.type;
+}
+
+TEST(Process, ThreadsAreSaidUnlessTheUserDid) {
+  ChildProcess child;
+  child.start({"/bin/sh", "-c", "echo threads=$OMP_NUM_THREADS >&2; exit 1"}, 3);
+  const char* own = std::getenv("OMP_NUM_THREADS");
+  EXPECT_THAT(child.exchange(request(), short_limits(), "test").noise,
+              HasSubstr(own == nullptr ? "threads=3" : std::string("threads=") + own));
 }
 
 TEST(Process, MuchNoiseNeitherBlocksNorGrows) {

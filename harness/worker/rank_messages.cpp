@@ -4,40 +4,38 @@
 #include <utility>
 
 #include "core/graph/json.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
 
 namespace assay {
 namespace {
 
 std::vector<int64_t> integers_from(const Fields& fields, const char* member) {
   std::vector<int64_t> out;
-  for (const nlohmann::json& entry : fields.array(member)) {
+  for (const MessageValue entry : fields.array(member)) {
     if (!entry.is_number_integer()) fields.fail(member, "integers");
-    out.push_back(entry.get<int64_t>());
+    out.push_back(entry.integer());
   }
   return out;
 }
 
 }  // namespace
 
-nlohmann::json json_of(const RankPrograms& programs) {
+PackedMap packed(const RankPrograms& programs) {
   // Ranks that share a program share its text.
   std::map<const Graph*, std::size_t> known;
-  nlohmann::json texts = nlohmann::json::array(), program_of = nlohmann::json::array();
+  PackedArray texts, program_of, faults;
   for (const auto& graph : programs.graphs) {
     const auto [entry, first] = known.try_emplace(graph.get(), known.size());
     if (first) texts.push_back(graph_to_json(*graph));
     program_of.push_back(entry->second);
   }
-  nlohmann::json groups = nlohmann::json::object(), faults = nlohmann::json::array();
-  for (const auto& [name, ranks] : programs.groups.groups) groups[name] = ranks;
+  PackedMap groups;
+  for (const auto& [name, ranks] : programs.groups.groups) groups.set(name, ranks);
   for (const RankFault& fault : programs.faults) {
-    faults.push_back({{"rank", fault.rank}, {"stands_still", fault.stands_still}, {"node", fault.node}});
+    faults.push_back(
+        PackedMap{{"rank", fault.rank}, {"stands_still", fault.stands_still}, {"node", fault.node}});
   }
-  return {{"programs", std::move(texts)},
-          {"program_of", std::move(program_of)},
-          {"groups", std::move(groups)},
-          {"faults", std::move(faults)}};
+  return {{"programs", texts}, {"program_of", program_of}, {"groups", groups}, {"faults", faults}};
 }
 
 RankPrograms rank_programs_from(const Fields& fields) {
@@ -54,15 +52,16 @@ RankPrograms rank_programs_from(const Fields& fields) {
     programs.graphs.push_back(graphs[static_cast<std::size_t>(number)]);
   }
   programs.groups.world_size = static_cast<int>(programs.graphs.size());
-  for (const auto& [name, ranks] : fields.at("groups").items()) {
+  for (const auto& [name, ranks] : fields.at("groups").members()) {
     if (!ranks.is_array()) fields.fail("groups", "lists of ranks");
-    std::vector<int>& members = programs.groups.groups[name];  // a group without ranks is one to refuse
-    for (const nlohmann::json& rank : ranks) {
+    std::vector<int>& members =
+        programs.groups.groups[std::string(name)];  // a group without ranks is one to refuse
+    for (const MessageValue rank : ranks) {
       if (!rank.is_number_integer()) fields.fail("groups", "lists of ranks");
-      members.push_back(rank.get<int>());
+      members.push_back(static_cast<int>(rank.integer()));
     }
   }
-  for (const nlohmann::json& entry : fields.array("faults")) {
+  for (const MessageValue entry : fields.array("faults")) {
     const Fields fault(entry, fields.place() + ": faults");
     programs.faults.push_back({static_cast<int>(fault.integer("rank", 0, kMaxRanks)),
                                fault.boolean("stands_still"),
@@ -71,7 +70,7 @@ RankPrograms rank_programs_from(const Fields& fields) {
   return programs;
 }
 
-nlohmann::json json_of(const Traffic& traffic) {
+PackedMap packed(const Traffic& traffic) {
   return {{"algorithm", traffic.algorithm},
           {"sent", traffic.sent},
           {"received", traffic.received},

@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "core/graph/json.h"
@@ -10,7 +12,8 @@
 #include "harness/worker/abi_test.h"
 #include "harness/worker/answer_requests.h"
 #include "harness/worker/device_run.h"
-#include "harness/worker/json_fields.h"
+#include "harness/worker/message_fields.h"
+#include "harness/worker/progress_page.h"
 #include "harness/worker/rank_run.h"
 
 namespace assay {
@@ -42,7 +45,8 @@ std::string code_text(ErrorCode code) {
 
 class Server {
  public:
-  Server(int replies, std::string plugin) : replies_(replies), path_(std::move(plugin)) {}
+  Server(int replies, std::string plugin)
+      : replies_(replies), path_(std::move(plugin)), page_(ProgressPage::given()) {}
 
   Frame answer(Frame request) {
     try {
@@ -88,13 +92,19 @@ class Server {
   }
 
   Frame abi_check(const Frame& request) {
-    const nlohmann::json& json = header_of(request, kRequestOrigin);
-    const AbiCheck check = run_abi_check(path_, Fields(json, kRequestOrigin).text("name"));
+    const Fields fields(header_of(request, kRequestOrigin), kRequestOrigin);
+    const AbiCheck check = run_abi_check(path_, fields.text("name"));
     return make_frame({{"type", "abi-checked"}, {"passed", check.passed}, {"detail", check.detail}}, {});
   }
 
-  DeviceRun::Progress progress() const {
-    return [this](const char* phase, int node) { write_frame(replies_, encode_progress(phase, node)); };
+  DeviceRun::Progress progress() {
+    return [this](const char* phase, int node) {
+      if (page_) {
+        page_->put(phase, node);
+      } else {
+        write_frame(replies_, encode_progress(phase, node));
+      }
+    };
   }
 
   std::unique_ptr<DeviceRun> start(const RunRequest& request) {
@@ -183,6 +193,7 @@ class Server {
 
   int replies_;
   std::string path_;
+  std::optional<ProgressPage> page_;
   std::shared_ptr<const Plugin> plugin_;
   std::unique_ptr<Device> device_;
   std::map<int64_t, Session> sessions_;

@@ -69,7 +69,7 @@ std::vector<std::string> WorkerClient::command() const {
 
 const BackendInfo& WorkerClient::hello() {
   if (process_.running()) return info_;
-  process_.start(command());
+  process_.start(command(), limits_.threads);
   ExchangeLimits limits = limits_;
   limits.run_s = std::max(limits.run_s, kGreetingSeconds);
   const Exchange exchange = process_.exchange(encode(hello_), limits, spec_.text);
