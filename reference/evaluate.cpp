@@ -7,6 +7,7 @@
 #include "reference/distinct.h"
 #include "reference/number/bounded.h"
 #include "reference/number/stochastic.h"
+#include "reference/pieces.h"
 #include "reference/table.h"
 
 namespace assay::reference {
@@ -272,6 +273,7 @@ std::vector<BoundedWide> evaluate_bounded(const OpCall& call, const std::vector<
     out.special = distinct->spread(out.special);
     return outputs;
   }
+  if (const auto piecewise = PiecewiseCall::of(call, inputs)) return piecewise->evaluate(inputs, precision);
   std::vector<BoundedWide> result;
   if (entry.traits.exact) {
     for (Wide& output : evaluate(call, inputs)) result.push_back(exact_result(std::move(output), precision));
