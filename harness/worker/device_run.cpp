@@ -329,7 +329,9 @@ RunResult DeviceRun::run() {
            fmt::format("the defect {} changes no bit of this case", mutant_->name));
     }
     if (!result_.failure) {
-      for (int i = 0; i < request_.repeats; ++i) {
+      // Where the harness computed everything there is nothing of the device's to repeat.
+      const bool host_only = asked == 0 && !result_.fallbacks.empty();
+      for (int i = 0; i < request_.repeats && !host_only; ++i) {
         progress_("repeat", -1);
         result_.phases.steady_s.push_back(pass(false).seconds);
         if (!device_.info().deterministic || uninitialised_) continue;
