@@ -151,6 +151,10 @@ Device::Support supports_collective(const Device& device, int world, const NodeV
     c.dtype = static_cast<DType>(node.input(0).dtype);
     return no(reason_for(c), node.op() + ": " + error.what());
   }
+  if (c.reduces() && c.dtype == DType::f8e4m3fn && !device.core().f8e4m3fn) {
+    return no(ASSAY_REASON_DTYPE,
+              node.op() + ": f8_e4m3fn does not exist on " + std::string(device.core().name) + " (EVRF051)");
+  }
   if (topology_for(device.core().generation, device.lnc(), std::max(world, c.ranks)) == nullptr) {
     return no(ASSAY_REASON_SHAPE, node.op() + ": no instance of this generation has " +
                                       std::to_string(c.ranks) + " logical cores");

@@ -57,11 +57,13 @@ class Joining {
   }
 
  private:
+  using MeetingKey = std::pair<std::string, int64_t>;  // group and number of the call
   struct State {
     std::size_t next = 0;                  // node
     bool stopped = false;                  // failed or by a fault
     std::vector<ValueId> joined;           // by value of the rank's graph; -1: not there yet
     std::map<std::string, int64_t> calls;  // of each group
+    std::optional<MeetingKey> barrier;     // the last one; nobody goes on before all have called it
   };
 
   void check() {
@@ -136,7 +138,7 @@ class Joining {
     State& s = state(rank);
     const Graph& graph = graph_of(rank);
     bool moved = false;
-    while (!s.stopped && s.next < graph.nodes.size()) {
+    while (!s.stopped && s.next < graph.nodes.size() && !stands_at_barrier(s)) {
       const Node& node = graph.nodes[s.next];
       if (at_fault(rank, node)) return true;
       for (const ValueId id : inputs_of(node)) {
@@ -154,6 +156,8 @@ class Joining {
     }
     return moved;
   }
+
+  bool stands_at_barrier(const State& s) const { return s.barrier && pending_.contains(*s.barrier); }
 
   bool at_fault(int rank, const Node& node) {
     for (const RankFault& fault : programs_.faults) {
@@ -193,6 +197,7 @@ class Joining {
     Pending& pending = pending_[{group, number}];
     pending.number = number;
     pending.calls.resize(posted.call.members.size());
+    if (posted.call.kind == Collective::barrier) state(rank).barrier = MeetingKey{group, number};
     const auto position = static_cast<std::size_t>(posted.call.position);
     pending.calls[position] = std::move(posted);
     if (std::all_of(pending.calls.begin(), pending.calls.end(),
@@ -294,6 +299,10 @@ class Joining {
     }
     const auto calls = s.calls.find(group);
     const int64_t made = calls == s.calls.end() ? 0 : calls->second;
+    if (stands_at_barrier(s)) {
+      return fmt::format("rank {} waits at node '{}' after {} calls of the group", rank,
+                         graph_of(rank).nodes[s.next - 1].name, made);
+    }
     if (s.next >= graph_of(rank).nodes.size()) {
       return fmt::format("rank {} ended its program after {} calls of the group", rank, made);
     }
@@ -352,7 +361,7 @@ class Joining {
   std::size_t ranks_;
   std::vector<State> states_;
   std::vector<std::string> own_error_;
-  std::map<std::pair<std::string, int64_t>, Pending> pending_;
+  std::map<MeetingKey, Pending> pending_;
   std::map<Channel, std::deque<Posted>> sends_, receives_;
   JoinedGraph result_;
 };

@@ -46,9 +46,10 @@ struct JoinedGraph {
 };
 
 // Runs the programs against one another without data. Collectives are asynchronous: a rank goes on until it
-// needs a result. The k-th calls of a group's ranks meet; a send meets the receive of the same pair, tag and
-// number. Calls that carry other source links in another order on two ranks differ. Throws Error for programs
-// that no execution could be made of: no graphs, another number of them than ranks, groups that are none.
+// needs a result; only a barrier holds it until all ranks of the group have called it. The k-th calls of a
+// group's ranks meet; a send meets the receive of the same pair, tag and number. Calls that carry other
+// source links in another order on two ranks differ. Throws Error for programs that no execution could be
+// made of: no graphs, another number of them than ranks, groups that are none.
 JoinedGraph join(const RankPrograms& programs, const std::string& id);
 
 // A rank that did nothing wrong itself ends because another one cannot go on: its error, "" so far, says so.

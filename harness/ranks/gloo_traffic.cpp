@@ -42,8 +42,10 @@ int64_t gloo_formula_bytes(const JoinedGraph& joined) {
     const int64_t fewest =
         formula_bytes(OpCall(joined.graph, joined.graph.nodes[static_cast<std::size_t>(meeting.node)]));
     if (call.kind == Collective::reduce) {
-      bytes += gloo_reduce_bytes(element_count(call.input.shape),
-                                 static_cast<int64_t>(size_of(call.input.dtype)), call.ranks(), call.root);
+      // PyTorch gives gloo the parts of complex numbers.
+      const std::size_t part = size_of(real_part(call.input.dtype)), parts = size_of(call.input.dtype) / part;
+      bytes += gloo_reduce_bytes(element_count(call.input.shape) * static_cast<int64_t>(parts),
+                                 static_cast<int64_t>(part), call.ranks(), call.root);
     } else {
       bytes += call.kind == Collective::reduce_scatter ? 2 * fewest : fewest;
     }

@@ -26,7 +26,7 @@ struct RankTask {
 
 struct RankAnswer {
   std::string error;            // "" if the program ended as it should
-  bool refused = false;         // the program itself is at fault, not what it met
+  bool refused = false;         // the program itself is at fault, and nothing of it had begun
   std::vector<Tensor> outputs;  // parallel to program->outputs; undefined for constants
   // Payload bytes to and from other ranks; nullopt where the library below does not say.
   std::optional<int64_t> sent, received;

@@ -1,9 +1,12 @@
 // The program of one rank, run in its own process: what is no collective is computed by the reference, what
-// is one goes through a transport. Checking is on: no call begins before all ranks of its group have made it.
+// is one goes through a transport. Collectives are asynchronous: the program goes on until it reads a result,
+// and whenever it waits, all that it has begun goes on. Checking is on: no call begins before all ranks of
+// its group have made it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -31,18 +34,37 @@ struct Announcement {
   int64_t number = 0;   // of the group's calls; -1: the end of the program
 };
 
+// A collective under way.
+class RankOperation {
+ public:
+  virtual ~RankOperation() = default;
+  // Goes on with what has arrived, without waiting; true when it is complete. Throws RankError.
+  virtual bool advance() = 0;
+  // Of a complete one; undefined for a barrier.
+  virtual Tensor result() const = 0;
+};
+
+// Nothing here waits for another rank, but for `enter`.
 class RankTransport {
  public:
   virtual ~RankTransport() = default;
-  // Tells the members of the call's group and hears from each of them, by position. Throws RankError if one
-  // of them is not heard of within the time limit, OtherRankFailed.
-  virtual std::vector<Announcement> meet(const Announcement& mine) = 0;
-  // Carries out a call on which all ranks agree.
-  virtual Tensor collective(const std::vector<CollectiveCall>& calls, int position, const Tensor& input) = 0;
-  // Does not wait for the receiver.
+  // Before a program. All ranks of the world call it with the same groups, which are valid. Throws RankError
+  // where one of them does not within the time limit.
+  virtual void enter(const ProcessGroups& groups) = 0;
+  // Tells the other members of the call's group.
+  virtual void announce(const Announcement& mine) = 0;
+  // The next announcement of a rank, in the order in which it made them; nullopt if none has come.
+  virtual std::optional<Announcement> hear(int rank) = 0;
+  // Throws OtherRankFailed if a rank has told so.
+  virtual void check_failures() = 0;
+  // Begins a call on which all ranks agree. Those of a group are begun in the order of their numbers, each
+  // when the one before is complete.
+  virtual std::shared_ptr<RankOperation> begin(const std::vector<CollectiveCall>& calls, int position,
+                                               const Tensor& input) = 0;
   virtual void send(const CollectiveCall& call, const Tensor& tensor) = 0;
-  // The next message of the peer with the call's tag. Throws RankError.
-  virtual Tensor receive(const CollectiveCall& call) = 0;
+  // The next message of the peer in the call's group and with its tag; nullopt if none has come. Throws
+  // RankError if it is another tensor than the call's.
+  virtual std::optional<Tensor> receive(const CollectiveCall& call) = 0;
   // Tells all ranks of the world that this one has failed. Never throws.
   virtual void tell_failure(const std::string& error) noexcept = 0;
   // Payload bytes so far; nullopt if some of what happened is not known.

@@ -31,17 +31,22 @@ constexpr double kLastSeconds = 3;      // beyond a collective's limit, for the 
 
 const char* const kLocal = "127.0.0.1";
 
-// Open MPI's own reductions add in the dtype; those of 16-bit floats add two numbers in fp32 and round.
+// Open MPI's own reductions add in the dtype; those of floats of 16 and 8 bits add two numbers in fp32 and
+// round.
 const char* const kMpiContract = R"json({
   "name": "mpi",
   "source": "collectives over MPI, everything else by Assay's reference (fp64, one rounding)",
   "rules": [
     {"accumulator": "f64", "intermediate": "f64", "order": "any", "rounding": "rne", "functions": {"*": {"ulp": 2.5}}},
     {"source": "MPI 4.0 §6.9: any order of the ranks; sums and products are made in the dtype",
-     "op": "ranks::*", "dtype": "f32", "accumulator": "f32", "intermediate": "f32", "early_overflow": true},
-    {"op": "ranks::*", "dtype": "c64", "accumulator": "f32", "intermediate": "f32", "early_overflow": true},
-    {"op": "ranks::*", "dtype": "bf16", "accumulator": "bf16", "intermediate": "bf16", "early_overflow": true},
-    {"op": "ranks::*", "dtype": "f16", "accumulator": "f16", "intermediate": "f16", "early_overflow": true}
+     "op": "ranks::*", "early_overflow": true},
+    {"op": "ranks::*", "dtype": "f32", "accumulator": "f32", "intermediate": "f32"},
+    {"op": "ranks::*", "dtype": "c64", "accumulator": "f32", "intermediate": "f32"},
+    {"op": "ranks::*", "dtype": "bf16", "accumulator": "bf16", "intermediate": "bf16"},
+    {"op": "ranks::*", "dtype": "f16", "accumulator": "f16", "intermediate": "f16"},
+    {"op": "ranks::*", "dtype": "f8_e4m3fn", "accumulator": "f8_e4m3fn", "intermediate": "f8_e4m3fn"},
+    {"op": "ranks::*", "dtype": "f8_e5m2", "accumulator": "f8_e5m2", "intermediate": "f8_e5m2"},
+    {"op": "ranks::*", "dtype": "f8_e4m3", "accumulator": "f8_e4m3", "intermediate": "f8_e4m3"}
   ]
 })json";
 
@@ -230,8 +235,11 @@ class RankServer {
     bool failed = false;
     for (const std::string& error : errors) failed = failed || !error.empty();
     if (failed) {
-      // What the ranks had begun is still under way somewhere.
-      job_.end();
+      // What the ranks had begun is still under way somewhere, unless none had begun anything.
+      const bool refused = std::all_of(outcomes.begin(), outcomes.end(), [](const RankOutcome& outcome) {
+        return outcome.answered && outcome.answer.refused;
+      });
+      if (!refused) job_.end();
       // Ours end together. PyTorch's are told nothing by the others: what a rank did is what it did.
       if (kind_ == "mpi") spread_errors(errors);
       result.failure = request.negative ? Status::rejected_bad_input : Status::crash;
@@ -260,7 +268,8 @@ class RankServer {
       const char* reason;
     };
     const Words all[] = {{"Invalid scalar type", Status::unsupported, "dtype"},
-                         {"invalid tensor size at index", Status::unsupported, "argument"},
+                         {"PyTorch has no dtype", Status::unsupported, "dtype"},
+                         {"takes tensors of one size only", Status::unsupported, "argument"},
                          {"has no operator assay::", Status::skip_eligibility, "optional_operator"}};
     for (const std::string& error : errors) {
       for (const Words& words : all) {

@@ -17,6 +17,7 @@ class DistributedSuite : public Suite {
     make_movements(ranks_, sink);
     make_variants(ranks_, sink);
     make_programs(ranks_, sink);
+    make_asynchronous(ranks_, sink);
     make_muon(ranks_, sink);
     make_bad_calls(ranks_, sink);
     make_faults(ranks_, sink);

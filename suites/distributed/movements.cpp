@@ -12,17 +12,6 @@ namespace {
 
 const std::string kWorld = "world";
 
-struct DTypeCase {
-  DType dtype;
-  const char* name;
-};
-constexpr DTypeCase kAll[] = {
-    {DType::f32, "f32"},       {DType::bf16, "bf16"},    {DType::f16, "f16"}, {DType::f64, "f64"},
-    {DType::i64, "i64"},       {DType::i32, "i32"},      {DType::i16, "i16"}, {DType::i8, "i8"},
-    {DType::u8, "u8"},         {DType::boolean, "bool"}, {DType::c64, "c64"}, {DType::f8e4m3fn, "f8_e4m3fn"},
-    {DType::f8e5m2, "f8_e5m2"}};
-constexpr DTypeCase kF32{DType::f32, "f32"};
-
 // Bits of every kind that the dtype has: what moves is not looked at. Differs over ranks and elements.
 Tensor marked(DType dtype, const Shape& shape, int rank) {
   Tensor tensor(dtype, shape);
@@ -44,10 +33,10 @@ Tensor marked(DType dtype, const Shape& shape, int rank) {
 IntListArg list(const std::vector<int64_t>& values) { return {values, {}}; }
 
 void all_gathers(int n, const CaseSink& sink) {
-  for (const DTypeCase& dtype : kAll) {
-    RankCase c(n, fmt::format("all_gather/{}/equal", dtype.name));
+  for (const DType dtype : all_dtypes()) {
+    RankCase c(n, fmt::format("all_gather/{}/equal", name_of(dtype)));
     for (int r = 0; r < n; ++r) {
-      const ValueId x = c.fixed(r, "x", marked(dtype.dtype, {3, 2}, r));
+      const ValueId x = c.fixed(r, "x", marked(dtype, {3, 2}, r));
       c.output(r, c.call(r, "_c10d_functional::all_gather_into_tensor.default",
                          {{"input", ValueArg{x}}, {"group_size", int64_t{n}}, {"group_name", kWorld}}));
     }
@@ -62,14 +51,18 @@ void all_gathers(int n, const CaseSink& sink) {
     }
     sink(c.build());
   }
-  for (const auto& [name, sizes] : uneven_sizes(n)) {
-    RankCase c(n, "all_gather/f32/" + name);
+  const auto by_sizes = [&](DType dtype, const std::string& name, const std::vector<int64_t>& sizes) {
+    RankCase c(n, fmt::format("all_gather/{}/{}", name_of(dtype), name));
     for (int r = 0; r < n; ++r) {
-      const ValueId x = c.fixed(r, "x", marked(DType::f32, {sizes[static_cast<std::size_t>(r)], 3}, r));
+      const ValueId x = c.fixed(r, "x", marked(dtype, {sizes[static_cast<std::size_t>(r)], 3}, r));
       c.output(r, c.call(r, "assay::all_gather_v.default",
                          {{"input", ValueArg{x}}, {"sizes", list(sizes)}, {"group_name", kWorld}}));
     }
     sink(c.build());
+  };
+  for (const auto& [name, sizes] : uneven_sizes(n)) by_sizes(DType::f32, name, sizes);
+  for (const DType dtype : all_dtypes()) {
+    by_sizes(dtype, "equal-by-sizes", std::vector<int64_t>(static_cast<std::size_t>(n), 3));
   }
 }
 
@@ -81,12 +74,14 @@ void gathers_and_scatters(int n, const CaseSink& sink) {
     std::vector<int> roots{0};
     if (n > 1) roots.push_back(n - 1);
     for (const int root : roots) {
-      for (const DTypeCase& dtype : {kF32, DTypeCase{DType::bf16, "bf16"}, DTypeCase{DType::i64, "i64"}}) {
-        const std::string variant = fmt::format("{}/{}/root-{}", dtype.name, name, root);
+      // Every dtype in one form; rows and roots of every kind in three.
+      const bool every = name == "equal" && root == n - 1;
+      for (const DType dtype : every ? all_dtypes() : std::vector{DType::f32, DType::bf16, DType::i64}) {
+        const std::string variant = fmt::format("{}/{}/root-{}", name_of(dtype), name, root);
         RankCase gather(n, "gather/" + variant), scatter(n, "scatter/" + variant);
         for (int r = 0; r < n; ++r) {
           const int64_t own = sizes[static_cast<std::size_t>(r)];
-          const ValueId x = gather.fixed(r, "x", marked(dtype.dtype, {own, 3}, r));
+          const ValueId x = gather.fixed(r, "x", marked(dtype, {own, 3}, r));
           gather.output(r, gather.call(r, "assay::gather.default",
                                        {{"input", ValueArg{x}},
                                         {"dst", int64_t{root}},
@@ -94,7 +89,7 @@ void gathers_and_scatters(int n, const CaseSink& sink) {
                                         {"rank", int64_t{r}},
                                         {"group_name", kWorld}}));
           // Only the root has something to give.
-          const ValueId y = scatter.fixed(r, "x", marked(dtype.dtype, {r == root ? rows : 0, 3}, r));
+          const ValueId y = scatter.fixed(r, "x", marked(dtype, {r == root ? rows : 0, 3}, r));
           scatter.output(r, scatter.call(r, "assay::scatter.default",
                                          {{"input", ValueArg{y}},
                                           {"src", int64_t{root}},
@@ -140,14 +135,14 @@ void all_to_alls(int n, const CaseSink& sink) {
       {"diagonal", matrix(n, [](int from, int to) { return from == to ? 4 : 0; })},
       {"shift", matrix(n, [&](int from, int to) { return (from + 1) % n == to ? 5 : 0; })}};
   for (const auto& [name, sizes] : patterns) {
-    for (const DTypeCase& dtype : kAll) {
+    for (const DType dtype : all_dtypes()) {
       const bool first = std::string(name) == "equal";
-      if (!first && dtype.dtype != DType::f32 && dtype.dtype != DType::bf16) continue;
-      RankCase c(n, fmt::format("all_to_all/{}/{}", dtype.name, name));
+      if (!first && dtype != DType::f32 && dtype != DType::bf16) continue;
+      RankCase c(n, fmt::format("all_to_all/{}/{}", name_of(dtype), name));
       for (int r = 0; r < n; ++r) {
         const auto& row = sizes[static_cast<std::size_t>(r)];
         const int64_t rows = std::accumulate(row.begin(), row.end(), int64_t{0});
-        c.output(r, all_to_all(c, r, c.fixed(r, "x", marked(dtype.dtype, {rows, 2}, r)), sizes));
+        c.output(r, all_to_all(c, r, c.fixed(r, "x", marked(dtype, {rows, 2}, r)), sizes));
       }
       sink(c.build());
     }
@@ -168,46 +163,48 @@ void all_to_alls(int n, const CaseSink& sink) {
 }
 
 void broadcasts(int n, const CaseSink& sink) {
-  const auto one = [&](const DTypeCase& dtype, const std::string& name, const Shape& shape, int root) {
-    RankCase c(n, fmt::format("broadcast/{}/{}", dtype.name, name));
+  const auto one = [&](DType dtype, const std::string& name, const Shape& shape, int root) {
+    RankCase c(n, fmt::format("broadcast/{}/{}", name_of(dtype), name));
     for (int r = 0; r < n; ++r) {
       // The inputs of the others differ from the root's and must not be seen.
-      const ValueId x = c.fixed(r, "x", marked(dtype.dtype, shape, r));
+      const ValueId x = c.fixed(r, "x", marked(dtype, shape, r));
       c.output(r, c.call(r, "_c10d_functional::broadcast.default",
                          {{"input", ValueArg{x}}, {"src", int64_t{root}}, {"group_name", kWorld}}));
     }
     sink(c.build());
   };
-  for (const DTypeCase& dtype : kAll) one(dtype, "root-0", {7, 5}, 0);
-  for (int root = 1; root < std::min(n, 8); ++root) one(kF32, fmt::format("root-{}", root), {7, 5}, root);
-  for (const int64_t count : {0, 1, 10007}) one(kF32, fmt::format("count-{}", count), {count}, n - 1);
-  one(kF32, "0d", {}, 0);
+  for (const DType dtype : all_dtypes()) one(dtype, "root-0", {7, 5}, 0);
+  for (int root = 1; root < std::min(n, 8); ++root)
+    one(DType::f32, fmt::format("root-{}", root), {7, 5}, root);
+  for (const int64_t count : {0, 1, 10007}) one(DType::f32, fmt::format("count-{}", count), {count}, n - 1);
+  one(DType::f32, "0d", {}, 0);
 }
 
-ValueId send(RankCase& c, int rank, ValueId x, int to, int64_t tag) {
+ValueId send(RankCase& c, int rank, ValueId x, int to, int64_t tag, const std::string& group = kWorld) {
   return c.at(rank).call(
       "_c10d_functional::isend.default",
-      {{"tensor", ValueArg{x}}, {"dst", int64_t{to}}, {"tag", tag}, {"group_name", kWorld}});
+      {{"tensor", ValueArg{x}}, {"dst", int64_t{to}}, {"tag", tag}, {"group_name", group}});
 }
-ValueId receive(RankCase& c, int rank, const TensorMeta& meta, const std::string& name, int from,
-                int64_t tag) {
+ValueId receive(RankCase& c, int rank, const TensorMeta& meta, const std::string& name, int from, int64_t tag,
+                const std::string& group = kWorld) {
   const ValueId buffer = c.fixed(rank, name, Tensor(meta.dtype, meta.shape));
   return c.at(rank).call(
       "_c10d_functional::irecv.default",
-      {{"tensor", ValueArg{buffer}}, {"src", int64_t{from}}, {"tag", tag}, {"group_name", kWorld}});
+      {{"tensor", ValueArg{buffer}}, {"src", int64_t{from}}, {"tag", tag}, {"group_name", group}});
 }
 ValueId wait(RankCase& c, int rank, ValueId x) {
   return c.at(rank).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{x}}});
 }
 
 void messages(int n, const CaseSink& sink) {
-  for (const DTypeCase& dtype : {kF32, DTypeCase{DType::bf16, "bf16"}, DTypeCase{DType::i64, "i64"}}) {
-    for (const int64_t count : {0, 1, 1000}) {
+  for (const DType dtype : all_dtypes()) {
+    const bool brief = dtype != DType::f32 && dtype != DType::bf16 && dtype != DType::i64;
+    for (const int64_t count : brief ? std::vector<int64_t>{5} : std::vector<int64_t>{0, 1, 1000}) {
       // Everybody receives from the left before sending to the right: with waits at the end nobody blocks.
-      RankCase c(n, fmt::format("send_recv/{}/ring-{}", dtype.name, count));
+      RankCase c(n, fmt::format("send_recv/{}/ring-{}", name_of(dtype), count));
       for (int r = 0; r < n; ++r) {
-        const ValueId got = receive(c, r, {dtype.dtype, {count}}, "buffer", (r + n - 1) % n, 0);
-        const ValueId sent = send(c, r, c.fixed(r, "x", marked(dtype.dtype, {count}, r)), (r + 1) % n, 0);
+        const ValueId got = receive(c, r, {dtype, {count}}, "buffer", (r + n - 1) % n, 0);
+        const ValueId sent = send(c, r, c.fixed(r, "x", marked(dtype, {count}, r)), (r + 1) % n, 0);
         c.output(r, wait(c, r, got));
         wait(c, r, sent);
       }
@@ -230,9 +227,9 @@ void messages(int n, const CaseSink& sink) {
     }
     sink(c.build());
   }
-  {
-    // Messages of one pair and tag arrive in the order in which they were sent.
-    RankCase c(n, "send_recv/f32/in-order");
+  // Messages of one pair and tag arrive in the order in which they were sent, whichever is waited for first.
+  for (const bool last_first : {false, true}) {
+    RankCase c(n, last_first ? "send_recv/f32/in-order-waited-last-first" : "send_recv/f32/in-order");
     for (int r = 0; r < n; ++r) {
       std::vector<ValueId> posted;
       for (int k = 0; k < 3; ++k) {
@@ -242,7 +239,23 @@ void messages(int n, const CaseSink& sink) {
         const ValueId x = c.fixed(r, fmt::format("x{}", k), marked(DType::f32, {4}, 3 * r + k));
         wait(c, r, send(c, r, x, (r + 1) % n, 7));
       }
+      if (last_first) std::reverse(posted.begin(), posted.end());
       for (const ValueId id : posted) c.output(r, wait(c, r, id));
+    }
+    sink(c.build());
+  }
+  {
+    // Messages of one pair and tag in two groups of the same ranks, taken in the other order.
+    RankCase c(n, "send_recv/f32/groups-crossed");
+    for (const char* group : {"one", "two"}) c.group(group, c.members("world"));
+    for (int r = 0; r < n; ++r) {
+      const int right = (r + 1) % n, left = (r + n - 1) % n;
+      const ValueId two = receive(c, r, {DType::f32, {4}}, "second", left, 3, "two");
+      const ValueId one = receive(c, r, {DType::f32, {4}}, "first", left, 3, "one");
+      const ValueId a = send(c, r, c.fixed(r, "a", marked(DType::f32, {4}, 2 * r)), right, 3, "one");
+      const ValueId b = send(c, r, c.fixed(r, "b", marked(DType::f32, {4}, 2 * r + 1)), right, 3, "two");
+      for (const ValueId id : {two, one}) c.output(r, wait(c, r, id));
+      for (const ValueId id : {a, b}) wait(c, r, id);
     }
     sink(c.build());
   }

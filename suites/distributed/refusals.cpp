@@ -139,19 +139,11 @@ void make_bad_calls(int n, const CaseSink& sink) {
       });
   one("reduce-op", kAllReduce, kMeta, kMeta, {"all_reduce", "reduce_op"},
       [](ValueId x, int) { return reduce_arguments(x, "median"); });
-  one("average-of-integers", kAllReduce, {DType::i32, {4}}, {DType::i32, {4}}, {"all_reduce", "avg", "i32"},
-      [](ValueId x, int) { return reduce_arguments(x, "avg"); });
-  one("bits-of-floats", kAllReduce, kMeta, kMeta, {"all_reduce", "bxor", "f32"},
-      [](ValueId x, int) { return reduce_arguments(x, "bxor"); });
   one("gather-of-a-scalar", kAllGather, {DType::f32, {}}, {DType::f32, {size}}, {"all_gather", "0-d"},
       [&](ValueId x, int) {
         return std::vector<NamedArgument>{
             {"input", ValueArg{x}}, {"group_size", size}, {"group_name", kWorld}};
       });
-  for (const char* op : {"min", "max"}) {
-    one(std::string(op) + "-of-complex", kAllReduce, {DType::c64, {4}}, {DType::c64, {4}},
-        {"all_reduce", op, "c64"}, [op](ValueId x, int) { return reduce_arguments(x, op); });
-  }
   // Groups that are none.
   const auto group = [&](const std::string& name, std::vector<int> members, const std::string& mention) {
     RankCase c(n, "bad/group-" + name);
@@ -289,6 +281,21 @@ void make_faults(int n, const CaseSink& sink) {
       "dies-between-calls", [](RankCase& c, int r) { reduce(c, r, kMeta), reduce(c, r, kMeta); },
       [](RankCase& c, int r) { reduce(c, r, kMeta), c.dies(r), reduce(c, r, kMeta); }, {who, "died"});
   one("stops", usual, [](RankCase& c, int r) { c.stops(r), reduce(c, r, kMeta); }, {who, "stopped"});
+  // Every rank waits in one group before it calls the other, in a circle: none of the calls ends.
+  const auto circle = [&](const std::string& name, const std::string& operation, auto&& call) {
+    RankCase c(n, "faults/" + name);
+    for (int r = 0; r < n; ++r) c.group(fmt::format("pair{}", r), {r, (r + 1) % n});
+    for (int r = 0; r < n; ++r) {
+      for (const int pair : {r, (r + n - 1) % n}) call(c, r, fmt::format("pair{}", pair));
+    }
+    sink(c.refused({operation, "does not call"}));
+  };
+  circle("waits-in-a-circle-of-groups", "all_reduce", [](RankCase& c, int r, const std::string& group) {
+    const ValueId x = c.draw(r, "x_" + group, kMeta.dtype, kMeta.shape);
+    c.output(r, c.call(r, kAllReduce, reduce_arguments(x, "sum", group)));
+  });
+  circle("barriers-in-a-circle-of-groups", "barrier",
+         [](RankCase& c, int r, const std::string& group) { c.barrier(r, group); });
   one("waits-for-a-message", usual,
       [](RankCase& c, int r) {
         const ValueId buffer = drawn(c, r);

@@ -13,6 +13,8 @@ import signal
 import socket
 import struct
 import tempfile
+from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -68,7 +70,7 @@ def bytes_on_sockets(but: int) -> int | None:
     return total
 
 
-class Counter:
+class ByteCounter:
     """Payload that gloo moves, counted by harness/ranks/gloo_counter.cpp, which was loaded before PyTorch."""
 
     HEADER = 48
@@ -110,7 +112,9 @@ class Rank:
         dist.init_process_group(
             "gloo", init_method=path.as_uri(), rank=rank, world_size=world_size, timeout=self.start_timeout
         )
-        self.groups: dict[tuple[int, ...], Any] = {tuple(range(world_size)): self._limited(dist.group.WORLD)}
+        self.world = self._limited(dist.group.WORLD)
+        # Groups of the same ranks each are one of their own: by ranks, and how many such groups stand before it.
+        self.groups: dict[tuple[tuple[int, ...], int], Any] = {}
 
     def serve(self, launcher: int) -> None:
         """Answers go to the connection `launcher` from now on."""
@@ -124,6 +128,7 @@ class Rank:
     def answer(self, frame: Frame) -> Frame:
         error, outputs = "", []
         self.moved: tuple[int | None, int | None] = (None, None)
+        self.has_begun = False  # something that other ranks take part in
         try:
             outputs = self._run(frame)
         except Exception as problem:  # whatever PyTorch throws is this rank's answer
@@ -131,7 +136,7 @@ class Rank:
         header = {
             "type": "answer",
             "error": error,
-            "refused": False,
+            "refused": error != "" and not self.has_begun,
             "outputs": [output is not None for output in outputs],
             "sent": self.moved[0],
             "received": self.moved[1],
@@ -142,23 +147,30 @@ class Rank:
         ranks = frame.header["ranks"]
         text = ranks["programs"][0]
         graph = read_graph(text)
-        groups = {"world": self.groups[tuple(range(self.world_size))]}
+        groups = {"world": self.world}
         # Every rank makes all groups, in the same order.
+        alike: Counter[tuple[int, ...]] = Counter()
         for name, members in sorted(ranks["groups"].items()):
-            key = tuple(members)
+            key = tuple(members), alike[tuple(members)]
+            alike[tuple(members)] += 1
             if key not in self.groups:
+                self.has_begun = True
                 made = dist.new_group(list(members), timeout=self.start_timeout, sort_ranks=False)
-                self.groups[key] = self._limited(made) if self.rank in key else made
+                self.groups[key] = self._limited(made) if self.rank in members else made
             groups[name] = self.groups[key]
+        self.has_begun = False
         fault = ranks["faults"][0] if ranks["faults"] else None
         program = Program(graph, groups, self.launcher)
         for value, raw in zip(graph.inputs, frame.tensors, strict=True):
             program.values[value.name] = upload(raw, torch.device("cpu"))
-        counter = Counter(self.launcher)
+        counter = ByteCounter(self.launcher)
         for index, node in enumerate(graph.nodes):
             if fault is not None and fault["node"] == index:
                 self._suffer(fault)
-            program.run(node)
+            try:
+                program.run(node)
+            finally:
+                self.has_begun = program.has_begun
         program.wait_for_all()
         outputs = [None if name is None else program.value(name) for name in output_names(text)]
         self.moved = counter.moved()
@@ -177,20 +189,35 @@ class Program:
         self.groups = groups
         self.launcher = launcher
         self.values: dict[str, torch.Tensor] = {}
-        self.works: dict[str, Any] = {}  # messages under way, by the value that stands for them
+        # What is under way by the value that stands for it, and how its result is made then.
+        self.works: dict[str, tuple[Any, Callable[[], torch.Tensor]]] = {}
+        self.unnamed: list[Any] = []  # without such a value
+        self.has_begun = False  # a collective that PyTorch took
         self.posted: list[torch.Tensor] = []  # results of functional collectives
 
     def value(self, name: str) -> torch.Tensor:
         if name in self.works:
-            self.works.pop(name).wait()
+            work, finish = self.works.pop(name)
+            work.wait()
+            self.values[name] = finish()
         return self.values[name]
 
     def wait_for_all(self) -> None:
         """Also for what the program never waits for: the bytes of a collective are its own."""
         for name in list(self.works):
             self.value(name)
+        for work in self.unnamed:
+            work.wait()
         for result in self.posted:
             torch.ops._c10d_functional.wait_tensor.default(result)
+
+    def _begun(self, node: Node, work: Any, finish: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """A collective that goes on while the program does; its result is made by `finish` when it is complete."""
+        if node.outputs[0] is None:
+            self.unnamed.append(work)
+        else:
+            self.works[node.outputs[0].name] = (work, finish)
+        return torch.empty(0)
 
     def run(self, node: Node) -> None:
         given = {name: self._given(value) for name, value in node.arguments}
@@ -199,6 +226,7 @@ class Program:
         elif "group_name" in given:
             write_frame(self.launcher, Frame({"type": "progress", "node": node.name}, []))
             result = self._collective(node, given)
+            self.has_begun = True
         else:
             call = Call(node, torch.device("cpu"))
             result = call.run(*call.bind(self.value))
@@ -230,55 +258,67 @@ class Program:
         method = getattr(self, f"_{name}", None)
         if method is None:
             raise Unsupported("operator", f"torch.distributed has no {node.op}")
-        if name in ("isend", "irecv"):
-            return method(group, node, **given)
-        return method(group, **given)
+        return method(group, node, **given)
 
     @staticmethod
     def _global(group: Any, position: int) -> int:
         return dist.get_global_rank(group, position)
 
     def _isend(self, group: Any, node: Node, tensor: torch.Tensor, dst: int, tag: int) -> torch.Tensor:
-        self.works[node.outputs[0].name] = dist.isend(tensor.contiguous(), self._global(group, dst), group, tag)
-        return tensor
+        work = dist.isend(tensor.contiguous(), self._global(group, dst), group, tag)
+        return self._begun(node, work, lambda: tensor)
 
     def _irecv(self, group: Any, node: Node, tensor: torch.Tensor, src: int, tag: int) -> torch.Tensor:
         buffer = torch.empty_like(tensor)
-        self.works[node.outputs[0].name] = dist.irecv(buffer, self._global(group, src), group, tag)
-        return buffer
+        return self._begun(node, dist.irecv(buffer, self._global(group, src), group, tag), lambda: buffer)
 
-    def _barrier(self, group: Any) -> None:
+    @staticmethod
+    def _require_one_size(what: str, sizes: list[int]) -> None:
+        """Others than the root learn nothing of sizes that gloo does not take: they would wait for the time limit."""
+        if len(set(sizes)) > 1:
+            taken = f"torch.distributed.{what} over gloo takes tensors of one size only"
+            raise Unsupported("argument", f"{taken}, not {sizes}")
+
+    def _barrier(self, group: Any, node: Node) -> None:
         dist.barrier(group)
 
-    def _reduce(self, group: Any, input: torch.Tensor, reduce_op: str, dst: int) -> torch.Tensor:
+    def _reduce(self, group: Any, node: Node, input: torch.Tensor, reduce_op: str, dst: int) -> torch.Tensor:
         result = input.clone()
-        dist.reduce(result, self._global(group, dst), _REDUCTIONS[reduce_op], group)
+        work = dist.reduce(result, self._global(group, dst), _REDUCTIONS[reduce_op], group, async_op=True)
         # Elsewhere the buffer is gloo's workspace; the operator leaves the input as it is.
-        return result if dist.get_rank(group) == dst else input.clone()
+        here = dist.get_rank(group) == dst
+        return self._begun(node, work, lambda: result if here else input.clone())
 
-    def _all_gather_v(self, group: Any, input: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    def _all_gather_v(self, group: Any, node: Node, input: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+        self._require_one_size("all_gather", sizes)
         parts = [input.new_empty((size, *input.shape[1:])) for size in sizes]
-        dist.all_gather(parts, input.contiguous(), group)
-        return torch.cat(parts)
+        work = dist.all_gather(parts, input.contiguous(), group, async_op=True)
+        return self._begun(node, work, lambda: torch.cat(parts))
 
-    def _gather(self, group: Any, input: torch.Tensor, dst: int, sizes: list[int], rank: int) -> torch.Tensor:
-        if dist.get_rank(group) != dst:
-            dist.gather(input.contiguous(), None, self._global(group, dst), group)
-            return input.new_empty((0, *input.shape[1:]))
-        parts = [input.new_empty((size, *input.shape[1:])) for size in sizes]
-        dist.gather(input.contiguous(), parts, self._global(group, dst), group)
-        return torch.cat(parts)
+    def _gather(
+        self, group: Any, node: Node, input: torch.Tensor, dst: int, sizes: list[int], rank: int
+    ) -> torch.Tensor:
+        self._require_one_size("gather", sizes)
+        here = dist.get_rank(group) == dst
+        parts = [input.new_empty((size, *input.shape[1:])) for size in sizes] if here else None
+        work = dist.gather(input.contiguous(), parts, self._global(group, dst), group, async_op=True)
+        return self._begun(
+            node, work, lambda: input.new_empty((0, *input.shape[1:])) if parts is None else torch.cat(parts)
+        )
 
-    def _scatter(self, group: Any, input: torch.Tensor, src: int, sizes: list[int], rank: int) -> torch.Tensor:
+    def _scatter(
+        self, group: Any, node: Node, input: torch.Tensor, src: int, sizes: list[int], rank: int
+    ) -> torch.Tensor:
+        self._require_one_size("scatter", sizes)
         result = input.new_empty((sizes[rank], *input.shape[1:]))
         parts = [part.contiguous() for part in input.split(sizes)] if dist.get_rank(group) == src else None
-        dist.scatter(result, parts, self._global(group, src), group)
-        return result
+        work = dist.scatter(result, parts, self._global(group, src), group, async_op=True)
+        return self._begun(node, work, lambda: result)
 
     def _reduce_scatter_v(
-        self, group: Any, input: torch.Tensor, reduce_op: str, sizes: list[int], rank: int
+        self, group: Any, node: Node, input: torch.Tensor, reduce_op: str, sizes: list[int], rank: int
     ) -> torch.Tensor:
         result = input.new_empty((sizes[rank], *input.shape[1:]))
         parts = [part.contiguous() for part in input.split(sizes)]
-        dist.reduce_scatter(result, parts, _REDUCTIONS[reduce_op], group)
-        return result
+        work = dist.reduce_scatter(result, parts, _REDUCTIONS[reduce_op], group, async_op=True)
+        return self._begun(node, work, lambda: result)
