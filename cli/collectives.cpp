@@ -135,7 +135,7 @@ std::string rows_text(const CollectiveReport& report) {
   for (const Role role : {Role::fit, Role::check, Role::context}) {
     if (measurements_of(report, role) == 0) continue;
     out += fmt::format("\n{:<8}{:<15}{:>5}{:>12} {:<5}{:<17}{:<10}{:>12}{:>12}{:>10}{:>10}{:>9}  {}\n",
-                       backend::name_of(role), "operation", "ranks", "bytes", "type", "instance", "device",
+                       backend::name_of(role), "operation", "ranks", "bytes", "type", "instance", "which is",
                        "measured us", "clock us", "error", "left out", "bus GB/s", "algorithm");
     for (const CollectiveRowResult& r : report.rows) {
       if (r.row.role != role) continue;
@@ -152,7 +152,8 @@ std::string rows_text(const CollectiveReport& report) {
   out += fmt::format(
       "\nmedian absolute error: fit {}, leave-one-out {}, check {}\n"
       "Errors are clock / measured - 1. Left out: constants fitted to all other rows of the fit.\n"
-      "Instances with their LNC; why a row is for context stands in the JSON.\n",
+      "Instances with their LNC, and whether the source states them; why a row is for context stands in the "
+      "JSON.\n",
       plain_percent(report.fit_error), plain_percent(report.left_out_error),
       plain_percent(report.check_error));
   return out;

@@ -152,17 +152,17 @@ std::string muon_traffic_text(const std::vector<MuonTrafficRow>& rows) {
   std::string out = fmt::format(
       "\nMuon's step: bytes that a rank receives, of the P bytes of all matrices, counted in joined "
       "programs\n"
-      "{:<22}{:<12}{:>6}{:>10}  {:<20}{:>12}{:>13}{:>11}{:>9}  {}\n",
+      "{:<22}{:<12}{:>6}{:>10}  {:<20}{:>12}{:>13}{:>11}{:>9}\n",
       "baseline", "ownership", "ranks", "matrices", "dtypes", "baseline / P", "exchange / P", "reduction",
-      "share", "");
+      "share");
   for (const MuonTrafficRow& row : rows) {
     const std::string dtypes =
         row.gathered + (row.broadcast.empty() ? "" : "+" + row.broadcast) + " : " + row.exchanged;
-    out += fmt::format("{:<22}{:<12}{:>6}{:>10}  {:<20}{:>12.4f}{:>13.5f}{:>11.3f}{:>9}  {}\n", row.baseline,
+    out += fmt::format("{:<22}{:<12}{:>6}{:>10}  {:<20}{:>12.4f}{:>13.5f}{:>11.3f}{:>9}{}\n", row.baseline,
                        row.ownership, row.ranks, row.matrices, dtypes, row.baseline_bytes / row.matrix_bytes,
                        row.exchange_bytes / row.matrix_bytes, row.reduction(),
                        row.share() ? fmt::format("{:.1f}%", 100 * *row.share()) : "-",
-                       row.is_published() ? fmt::format("gives {}", kPublishedReduction) : "");
+                       row.is_published() ? fmt::format("  gives {}", kPublishedReduction) : "");
   }
   out += fmt::format(
       "Published: 1/{} of the bytes and {} times the throughput; share: of the baseline's step that its "

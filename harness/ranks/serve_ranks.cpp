@@ -270,6 +270,7 @@ class RankServer {
     const Words all[] = {{"Invalid scalar type", Status::unsupported, "dtype"},
                          {"PyTorch has no dtype", Status::unsupported, "dtype"},
                          {"takes tensors of one size only", Status::unsupported, "argument"},
+                         {"has no messages of a rank to itself", Status::unsupported, "argument"},
                          {"has no operator assay::", Status::skip_eligibility, "optional_operator"}};
     for (const std::string& error : errors) {
       for (const Words& words : all) {

@@ -264,11 +264,18 @@ class Program:
     def _global(group: Any, position: int) -> int:
         return dist.get_global_rank(group, position)
 
+    @staticmethod
+    def _require_another(group: Any, position: int) -> None:
+        if dist.get_rank(group) == position:
+            raise Unsupported("argument", "gloo has no messages of a rank to itself")
+
     def _isend(self, group: Any, node: Node, tensor: torch.Tensor, dst: int, tag: int) -> torch.Tensor:
+        self._require_another(group, dst)
         work = dist.isend(tensor.contiguous(), self._global(group, dst), group, tag)
         return self._begun(node, work, lambda: tensor)
 
     def _irecv(self, group: Any, node: Node, tensor: torch.Tensor, src: int, tag: int) -> torch.Tensor:
+        self._require_another(group, src)
         buffer = torch.empty_like(tensor)
         return self._begun(node, dist.irecv(buffer, self._global(group, src), group, tag), lambda: buffer)
 
