@@ -18,6 +18,9 @@ constexpr const char* kInstructionLimit =
     "refused "
     "(aws-neuron-sdk#819)";
 constexpr const char* kDmaRate = "AWS Neuron SDK, nki-dma-overview.rst, theoretical peak of one DMA engine";
+// nki.isa.core_barrier says how (a remote semaphore update, then a local wait), not how long.
+constexpr const char* kCoreSemaphore =
+    "invented: as dma_semaphore_ns, the one published time between a semaphore and who waits for it";
 constexpr const char* kDmaFixed = "AWS Neuron SDK, nki-dma-bandwidth-guide.rst / nki-dge.rst";
 constexpr const char* kLaunch =
     "fitted: assay bench calibration, rows C14a to C14g (neuron-bench L - NCL, 57 to 101 us)";
@@ -91,6 +94,7 @@ constexpr CoreDescription kCores[] = {
      .min_initiation_cycles = {64, kInitiation},
      .shared_vector_scalar_psum_port = {true, "NKI arch, v2: Vector and Scalar cannot use PSUM concurrently"},
      .kernel_floor_us = {12.9, kFloor},
+     .core_semaphore_ns = {1300, kCoreSemaphore},
      .dma_packet_bytes = {4096, kPacket},
      .dma_descriptor_ns = {15, kDescriptor},
      .dma_transpose_efficiency = {0, "AWS Neuron SDK: DMA transpose needs Trn2"},
@@ -142,6 +146,7 @@ constexpr CoreDescription kCores[] = {
      .min_initiation_cycles = {64, kInitiation},
      .shared_vector_scalar_psum_port = {false, "NKI arch, v3: restriction lifted"},
      .kernel_floor_us = {12.9, kFloor},
+     .core_semaphore_ns = {1300, kCoreSemaphore},
      .dma_packet_bytes = {4096, kPacket},
      .dma_descriptor_ns = {11, kDescriptor},
      .dma_transpose_efficiency = {0.9, kDmaTranspose},
@@ -193,6 +198,7 @@ constexpr CoreDescription kCores[] = {
      .min_initiation_cycles = {64, kInitiation},
      .shared_vector_scalar_psum_port = {false, "NKI arch, v3: restriction lifted"},
      .kernel_floor_us = {12.9, kFloor},
+     .core_semaphore_ns = {1300, kCoreSemaphore},
      .dma_packet_bytes = {4096, kPacket},
      .dma_descriptor_ns = {8, kDescriptor},
      .dma_transpose_efficiency = {0.9, kDmaTranspose},
@@ -257,6 +263,7 @@ std::vector<NamedConstant> constants(const CoreDescription& c) {
   ASSAY_CONSTANT(min_initiation_cycles);
   ASSAY_CONSTANT(shared_vector_scalar_psum_port);
   ASSAY_CONSTANT(kernel_floor_us);
+  ASSAY_CONSTANT(core_semaphore_ns);
   ASSAY_CONSTANT(dma_packet_bytes);
   ASSAY_CONSTANT(dma_descriptor_ns);
   ASSAY_CONSTANT(dma_transpose_efficiency);

@@ -79,6 +79,8 @@ struct CoreDescription {
   Sourced<bool> shared_vector_scalar_psum_port;  // Vector and Scalar cannot use PSUM at the same time
   Sourced<double> kernel_floor_us;               // start and stop of a Program on the device
 
+  Sourced<double> core_semaphore_ns;  // LNC 2: from an event on one core to who waits for it on the other
+
   // DMA, finer.
   Sourced<int> dma_packet_bytes;             // rings of an engine take turns at packet boundaries
   Sourced<double> dma_descriptor_ns;         // of an engine, per contiguous piece

@@ -30,8 +30,9 @@ const AccessPattern* scalar_pattern(const ScalarOperand& operand, float* immedia
 
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(const CoreDescription& core) : core_(core) {
+ProgramBuilder::ProgramBuilder(const CoreDescription& core, int cores) : core_(core) {
   program_.target = core.generation;
+  program_.cores = cores;
 }
 
 void ProgramBuilder::set_node(std::string_view name) {
@@ -82,9 +83,11 @@ AccessPattern ProgramBuilder::sbuf(DType dtype, int partitions, Sizes sizes, int
                            " of " + std::to_string(core_.sbuf_usable_bytes_per_partition.value) +
                            " usable bytes are free");
   }
-  const AccessPattern tile = sbuf_tile(dtype, partition_start, partitions, sbuf_top_, sizes);
-  sbuf_top_ += bytes;
-  program_.peak_sbuf_bytes = std::max(program_.peak_sbuf_bytes, sbuf_top_);
+  const AccessPattern tile = sbuf_tile(
+      dtype, partition_start, partitions,
+      first_byte(core_, Space::sbuf, static_cast<int>(at_core_)) + top_[at_core_].sbuf_bytes, sizes);
+  top_[at_core_].sbuf_bytes += bytes;
+  program_.peak_sbuf_bytes = std::max(program_.peak_sbuf_bytes, top_[at_core_].sbuf_bytes);
   return tile;
 }
 
@@ -97,23 +100,28 @@ AccessPattern ProgramBuilder::psum(DType dtype, int partitions, Sizes sizes) {
                            " PSUM banks does not fit: " + std::to_string(psum_free_banks()) + " of " +
                            std::to_string(core_.psum_banks.value) + " are free");
   }
-  const AccessPattern tile = psum_tile(dtype, 0, partitions, psum_top_, sizes);
-  psum_top_ += banks;
-  program_.peak_psum_banks = std::max<int64_t>(program_.peak_psum_banks, psum_top_);
+  int& top = top_[at_core_].psum_banks;
+  const AccessPattern tile =
+      psum_tile(dtype, 0, partitions, static_cast<int>(at_core_) * core_.psum_banks + top, sizes);
+  top += banks;
+  program_.peak_psum_banks = std::max<int64_t>(program_.peak_psum_banks, top);
   return tile;
 }
 
 void ProgramBuilder::release(Mark mark) {
-  sbuf_top_ = std::min(sbuf_top_, mark.sbuf_bytes);
-  psum_top_ = std::min(psum_top_, mark.psum_banks);
+  Mark& top = top_[at_core_];
+  top.sbuf_bytes = std::min(top.sbuf_bytes, mark.sbuf_bytes);
+  top.psum_banks = std::min(top.psum_banks, mark.psum_banks);
 }
 
-int64_t ProgramBuilder::sbuf_free_bytes() const { return core_.sbuf_usable_bytes_per_partition - sbuf_top_; }
-int ProgramBuilder::psum_free_banks() const { return core_.psum_banks - psum_top_; }
+int64_t ProgramBuilder::sbuf_free_bytes() const {
+  return core_.sbuf_usable_bytes_per_partition - top_[at_core_].sbuf_bytes;
+}
+int ProgramBuilder::psum_free_banks() const { return core_.psum_banks - top_[at_core_].psum_banks; }
 
 Instruction& ProgramBuilder::emit(Opcode opcode, Engine engine,
                                   std::initializer_list<const AccessPattern*> operands) {
-  if (static_cast<int64_t>(program_.instructions.size()) >= core_.max_instructions) {
+  if (static_cast<int64_t>(program_.instructions.size()) >= program_.cores * core_.max_instructions) {
     throw ProgramError(ProgramErrorClass::instruction_limit,
                        "the Program has more than " + std::to_string(core_.max_instructions.value) +
                            " instructions; use smaller shapes or split the graph");
@@ -121,6 +129,7 @@ Instruction& ProgramBuilder::emit(Opcode opcode, Engine engine,
   Instruction instruction;
   instruction.opcode = opcode;
   instruction.engine = engine;
+  instruction.core = static_cast<uint8_t>(at_core_);
   instruction.node = static_cast<int32_t>(program_.nodes.size()) - 1;
   instruction.operands = static_cast<uint32_t>(program_.operands.size());
   // Trailing absent operands are not stored.
@@ -370,7 +379,7 @@ void ProgramBuilder::philox(const AccessPattern& dst, uint64_t key, uint64_t see
 uint8_t ProgramBuilder::queue_for(const DmaOptions& options) {
   if (options.queue >= 0) return static_cast<uint8_t>(std::min(options.queue, 255));
   const EngineQueues queues = queues_of(options.engine);
-  const int turn = next_queue_[static_cast<std::size_t>(options.engine)]++;
+  const int turn = next_queue_[at_core_][static_cast<std::size_t>(options.engine)]++;
   return static_cast<uint8_t>(queues.first + turn % queues.count);
 }
 
@@ -405,8 +414,9 @@ Program ProgramBuilder::finish() {
   Program out = std::move(program_);
   program_ = Program{};
   program_.target = core_.generation;
-  sbuf_top_ = 0;
-  psum_top_ = 0;
+  program_.cores = out.cores;
+  at_core_ = 0;
+  top_ = {};
   next_queue_ = {};
   return out;
 }

@@ -44,11 +44,14 @@ struct IndirectOptions {
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const CoreDescription& core);
+  // `cores`: physical cores of the logical one that the Program is for.
+  explicit ProgramBuilder(const CoreDescription& core, int cores = 1);
 
   const CoreDescription& core() const { return core_; }
   const Program& program() const { return program_; }
 
+  // Instructions and tiles that follow are this core's, 0 at first. A DMA may reach tiles of either.
+  void set_core(int core) { at_core_ = static_cast<std::size_t>(core); }
   // Instructions that follow belong to this graph node.
   void set_node(std::string_view name);
 
@@ -58,9 +61,9 @@ class ProgramBuilder {
   int32_t scratch(std::string name, DType dtype, int64_t elements);
   int32_t constant(std::string name, DType dtype, std::span<const std::byte> bytes);
 
-  // On-chip allocation, a stack: release(mark()) frees all that was allocated since. Tiles start at partition
-  // 0 unless told otherwise and at multiples of 64 bytes. Throws ProgramError{sbuf_overflow or
-  // psum_overflow}.
+  // On-chip allocation of the core at hand, a stack: release(mark()) frees all that was allocated since.
+  // Tiles start at partition 0 unless told otherwise and at multiples of 64 bytes. Throws
+  // ProgramError{sbuf_overflow or psum_overflow}.
   struct Mark {
     int64_t sbuf_bytes;
     int psum_banks;
@@ -75,7 +78,7 @@ class ProgramBuilder {
     return psum(dtype, partitions, Sizes(sizes.begin(), sizes.size()));
   }
   AccessPattern psum(DType dtype, int partitions, Sizes sizes);
-  Mark mark() const { return {sbuf_top_, psum_top_}; }
+  Mark mark() const { return top_[at_core_]; }
   void release(Mark mark);
   int64_t sbuf_free_bytes() const;  // a partition
   int psum_free_banks() const;
@@ -172,9 +175,9 @@ class ProgramBuilder {
 
   const CoreDescription& core_;
   Program program_;
-  int64_t sbuf_top_ = 0;
-  int psum_top_ = 0;
-  std::array<int, kEngines> next_queue_{};
+  std::size_t at_core_ = 0;
+  std::array<Mark, kMaxCores> top_{};
+  std::array<std::array<int, kEngines>, kMaxCores> next_queue_{};
 };
 
 }  // namespace assay::backend

@@ -1,4 +1,5 @@
-// Instructions and the Program that holds them: plain data, straight-line, one core.
+// Instructions and the Program that holds them: plain data, straight-line, for one core or for the two
+// physical cores of a logical one (LNC 2).
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,11 @@ namespace assay::backend {
 enum class Engine : uint8_t { tensor, vector, scalar, gpsimd, sync };
 inline constexpr int kEngines = 5;
 inline constexpr int kDmaQueues = 16;
+inline constexpr int kMaxCores = 2;  // physical cores of a logical one
+
+// What completes in order: the engines of a core, then its DMA queues. Streams of core c start at c *
+// kStreams.
+inline constexpr int kStreams = kEngines + kDmaQueues;
 
 // DMA queues that an engine feeds: sync, which triggers most transfers, half of them, the others two each.
 struct EngineQueues {
@@ -74,6 +80,7 @@ struct Instruction {
   Opcode opcode = Opcode::semaphore_wait;
   Engine engine = Engine::sync;  // that issues it
   uint8_t queue = 0;  // DMA: 0 .. kDmaQueues-1; copies of one queue complete in order; one engine feeds it
+  uint8_t core = 0;   // whose engine and queue: 0 .. Program::cores-1
   uint8_t operand_count = 0;
   AluOp op0 = AluOp::none;
   AluOp op1 = AluOp::none;
@@ -99,6 +106,19 @@ struct Instruction {
 };
 
 enum class HbmKind : uint8_t { input, output, scratch, constant };
+// The stream in which an instruction completes.
+inline std::size_t stream_of(const Instruction& i) {
+  const int in_core = is_dma(i.opcode) ? kEngines + i.queue : static_cast<int>(i.engine);
+  return static_cast<std::size_t>(i.core * kStreams + in_core);
+}
+
+// Each core has an SBUF and a PSUM of its own; the byte of a partition where that of core `core` begins. One
+// address space for both: engines reach their own core's only, DMA that of either.
+inline int64_t first_byte(const CoreDescription& description, Space space, int core) {
+  return core * (space == Space::sbuf ? description.sbuf_bytes_per_partition.value
+                                      : description.psum_banks * description.psum_bank_bytes);
+}
+
 struct HbmTensor {
   std::string name;
   HbmKind kind = HbmKind::scratch;
@@ -110,6 +130,7 @@ struct HbmTensor {
 
 struct Program {
   Generation target = Generation::trn2;
+  int32_t cores = 1;                      // that work together, on one HBM
   std::vector<Instruction> instructions;  // program order; executing in it is always right
   std::vector<AccessPattern> operands;
   std::vector<SemaphoreWait> waits;
@@ -118,7 +139,7 @@ struct Program {
   std::vector<HbmTensor> tensors;
   std::vector<std::byte> constant_bytes;
   std::vector<std::string> nodes;  // graph nodes by name, for messages and profiles
-  int64_t peak_sbuf_bytes = 0;     // a partition
+  int64_t peak_sbuf_bytes = 0;     // a partition of one core
   int64_t peak_psum_banks = 0;
 
   std::span<const AccessPattern> operands_of(const Instruction& i) const {

@@ -77,8 +77,8 @@ class Reader {
 // Every field of the struct once, in order, for both directions.
 template <typename Visitor, typename I>
 void visit_instruction(Visitor&& f, I& i) {
-  f(i.opcode), f(i.engine), f(i.queue), f(i.operand_count), f(i.op0), f(i.op1), f(i.function), f(i.routine),
-      f(i.math);
+  f(i.opcode), f(i.engine), f(i.queue), f(i.core), f(i.operand_count), f(i.op0), f(i.op1), f(i.function),
+      f(i.routine), f(i.math);
   f(i.reverse0), f(i.reverse1), f(i.accumulate), f(i.negate), f(i.descending), f(i.skip_out_of_bounds);
   f(i.count), f(i.wait_count), f(i.operands), f(i.waits), f(i.signal), f(i.node);
   f(i.immediate[0]), f(i.immediate[1]), f(i.immediate[2]), f(i.integers), f(i.integer_count);
@@ -98,6 +98,7 @@ void visit_pattern(F f, Check check, A& a) {
 std::string write_program(const Program& p) {
   Writer w;
   w.put(p.target);
+  w.put(p.cores);
   w.put(static_cast<uint64_t>(p.instructions.size()));
   for (const Instruction& i : p.instructions) visit_instruction([&](const auto& field) { w.put(field); }, i);
   w.put(static_cast<uint64_t>(p.operands.size()));
@@ -132,6 +133,7 @@ Program read_program(std::string_view bytes, const std::string& origin) {
   Reader r(bytes, origin);
   Program p;
   r.get(p.target);
+  r.get(p.cores);
   if (static_cast<int>(p.target) > static_cast<int>(Generation::trn3)) r.fail("a target that does not exist");
   p.instructions.resize(r.count(40));
   for (Instruction& i : p.instructions) visit_instruction([&](auto& field) { r.get(field); }, i);

@@ -64,10 +64,17 @@ void Checker::check_pattern(std::size_t k, bool written) const {
     const bool psum = a.space == Space::psum;
     const int64_t limit =
         psum ? core_.psum_banks * core_.psum_bank_bytes : core_.sbuf_usable_bytes_per_partition.value;
-    if (extent.begin < 0 || extent.end > limit) {
+    const int owner = p_.cores > 1 && extent.begin >= first_byte(core_, a.space, 1) ? 1 : 0;
+    const int64_t begin = first_byte(core_, a.space, owner);
+    if (extent.begin < begin || extent.end - begin > limit) {
       fail(psum ? Class::psum_overflow : Class::sbuf_overflow,
            named(k) + " touches bytes [" + std::to_string(extent.begin) + ", " + std::to_string(extent.end) +
-               ") of a partition; usable are " + std::to_string(limit));
+               ") of a partition; usable are " + std::to_string(limit) +
+               (begin == 0 ? "" : " from byte " + std::to_string(begin) + " on"));
+    }
+    if (!dma && owner != i_.core) {
+      fail(Class::engine, named(k) + " lies in core " + std::to_string(owner) + "; engines of core " +
+                              std::to_string(i_.core) + " reach their own memory only, DMA both");
     }
     const int64_t tile_limit = psum ? core_.max_psum_tile_free.value : core_.max_sbuf_tile_free.value;
     if (!dma && count > tile_limit) {

@@ -10,18 +10,20 @@
 namespace assay::backend {
 namespace {
 
-// A stream completes its instructions in order: the five engines, then the DMA queues. A DMA is issued in its
-// engine's order (after that engine's earlier work, and only there it waits) but completes in its queue's.
-constexpr std::size_t kStreams = kEngines + kDmaQueues;
-using VectorClock = std::array<int32_t, kStreams>;  // completed instructions of each stream
+// A stream completes its instructions in order. A DMA is issued in its engine's order (after that engine's
+// earlier work, and only there it waits) but completes in its queue's.
+template <int kCores>
+using VectorClock = std::array<int32_t, kCores * kStreams>;  // completed instructions of each stream
 
-std::size_t stream_of(const Instruction& i) {
-  return is_dma(i.opcode) ? static_cast<std::size_t>(kEngines + i.queue) : static_cast<std::size_t>(i.engine);
+template <std::size_t kSize>
+void merge(std::array<int32_t, kSize>& into, const std::array<int32_t, kSize>& other) {
+  for (std::size_t s = 0; s < kSize; ++s) into[s] = std::max(into[s], other[s]);
 }
 
-void merge(VectorClock& into, const VectorClock& other) {
-  for (std::size_t s = 0; s < kStreams; ++s) into[s] = std::max(into[s], other[s]);
+std::size_t lane_of(const Instruction& i) {
+  return static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine));
 }
+std::size_t queue_of(const Instruction& i) { return static_cast<std::size_t>(i.core * kDmaQueues + i.queue); }
 
 bool overlaps(const AccessRegion& a, const AccessRegion& b) {
   if (a.space != b.space || a.tensor != b.tensor || a.end <= b.begin || b.end <= a.begin) return false;
@@ -80,8 +82,7 @@ class AccessLog {
   void access(const AccessRegion& region, int64_t bytes, std::size_t instruction, std::size_t stream,
               const std::vector<std::size_t>& streams, F conflict) {
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
-      std::vector<Record>& records =
-          buckets_[{static_cast<int64_t>(region.space) << 32 | (region.tensor + 1), b}];
+      std::vector<Record>& records = bucket(region, b);
       AccessRegion part = region;  // what of this access lies in the bucket
       part.begin = std::max(part.begin, b * bytes);
       part.end = std::min(part.end, (b + 1) * bytes);
@@ -101,8 +102,61 @@ class AccessLog {
     }
   }
 
+  // Records a write alone; what it overwrites of earlier ones is forgotten.
+  void add_write(const AccessRegion& region, int64_t bytes, std::size_t instruction) {
+    for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
+      std::vector<Record>& records = bucket(region, b);
+      AccessRegion part = region;
+      part.begin = std::max(part.begin, b * bytes);
+      part.end = std::min(part.end, (b + 1) * bytes);
+      if (part.dense) {
+        for (Record& record : records) cut_off(record.region, part);
+        std::erase_if(records, [](const Record& r) { return r.region.begin >= r.region.end; });
+      }
+      records.push_back({part, instruction});
+    }
+  }
+  // Calls `found(instruction)` for every recorded write of these bytes; records nothing.
+  template <typename F>
+  void find_writes(const AccessRegion& region, int64_t bytes, F found) const {
+    for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
+      const auto it = buckets_.find(key_of(region, b));
+      if (it == buckets_.end()) continue;
+      for (const Record& record : it->second) {
+        if (record.region.write && overlaps(record.region, region)) found(record.instruction);
+      }
+    }
+  }
+
  private:
-  std::map<std::pair<int64_t, int64_t>, std::vector<Record>> buckets_;
+  // Takes `written` off one end of the box, where what is left is a box; an empty one has no bytes.
+  static void cut_off(AccessRegion& box, const AccessRegion& written) {
+    const bool all_bytes = written.begin <= box.begin && box.end <= written.end;
+    const bool all_partitions =
+        written.partition_begin <= box.partition_begin && box.partition_end <= written.partition_end;
+    if (all_partitions && written.begin < box.end && box.begin < written.end) {
+      if (written.begin <= box.begin) {
+        box.begin = std::min(written.end, box.end);
+      } else if (box.end <= written.end) {
+        box.end = written.begin;
+      }
+    } else if (all_bytes && written.partition_begin < box.partition_end &&
+               box.partition_begin < written.partition_end) {
+      if (written.partition_begin <= box.partition_begin) {
+        box.partition_begin = written.partition_end;
+      } else if (box.partition_end <= written.partition_end) {
+        box.partition_end = written.partition_begin;
+      }
+    }
+  }
+
+  using Key = std::pair<int64_t, int64_t>;
+  static Key key_of(const AccessRegion& region, int64_t bucket) {
+    return {static_cast<int64_t>(region.space) << 32 | (region.tensor + 1), bucket};
+  }
+  std::vector<Record>& bucket(const AccessRegion& region, int64_t b) { return buckets_[key_of(region, b)]; }
+
+  std::map<Key, std::vector<Record>> buckets_;
 };
 
 // Small enough that few records share a bucket, large enough that an access has few buckets.
@@ -145,15 +199,19 @@ void append_regions(const Program& program, const Instruction& i, std::vector<Ac
   }
 }
 
-void synchronize(Program& program) {
+namespace {
+
+template <int kCores>
+void synchronize_cores(Program& program) {
+  using Clock = VectorClock<kCores>;
   const std::size_t n = program.instructions.size();
   std::vector<std::size_t> streams(n);
   std::vector<int32_t> position(n);                 // 1-based, in its stream
-  std::vector<VectorClock> completion(n);           // what has completed when this instruction has
+  std::vector<Clock> completion(n);                 // what has completed when this instruction has
   std::vector<std::vector<std::size_t>> needed(n);  // instructions whose completion is waited for
-  std::array<VectorClock, kEngines> known{};        // what an engine knows to have completed
-  std::array<VectorClock, kDmaQueues> queue_clock{};
-  VectorClock counts{};
+  std::array<Clock, kCores * kEngines> known{};     // what an engine knows to have completed
+  std::array<Clock, kCores * kDmaQueues> queue_clock{};
+  Clock counts{};
   AccessLog log;
   std::vector<AccessRegion> regions;
   std::vector<std::size_t> conflicts;
@@ -178,21 +236,21 @@ void synchronize(Program& program) {
     // Latest first: what it implies need not be waited for again.
     std::sort(conflicts.begin(), conflicts.end(), std::greater<>());
     conflicts.erase(std::unique(conflicts.begin(), conflicts.end()), conflicts.end());
-    VectorClock& engine_known = known[static_cast<std::size_t>(i.engine)];
+    Clock& engine_known = known[lane_of(i)];
     const bool dma = is_dma(i.opcode);
     for (std::size_t j : conflicts) {
       const std::size_t s = streams[j];
       if (s == stream) continue;  // a stream is in order
       if (engine_known[s] >= position[j]) continue;
-      if (dma && queue_clock[i.queue][s] >= position[j]) continue;
+      if (dma && queue_clock[queue_of(i)][s] >= position[j]) continue;
       needed[index].push_back(j);
       merge(engine_known, completion[j]);
     }
-    VectorClock done = engine_known;
+    Clock done = engine_known;
     if (dma) {
-      merge(done, queue_clock[i.queue]);
+      merge(done, queue_clock[queue_of(i)]);
       done[stream] = position[index];
-      queue_clock[i.queue] = done;
+      queue_clock[queue_of(i)] = done;
     } else {
       done[stream] = position[index];
       engine_known = done;
@@ -205,11 +263,11 @@ void synchronize(Program& program) {
   for (const auto& list : needed) {
     for (std::size_t j : list) awaited[j] = true;
   }
-  std::array<int32_t, kStreams> semaphore;
+  Clock semaphore;
   semaphore.fill(-1);
   program.semaphores = 0;
   program.waits.clear();
-  VectorClock raised{};
+  Clock raised{};
   std::vector<int32_t> value(n, 0);
   for (std::size_t index = 0; index < n; ++index) {
     Instruction& i = program.instructions[index];
@@ -225,7 +283,38 @@ void synchronize(Program& program) {
   }
 }
 
+}  // namespace
+
+void synchronize(Program& program) {
+  program.cores == 1 ? synchronize_cores<1>(program) : synchronize_cores<kMaxCores>(program);
+}
+
+std::vector<std::vector<uint32_t>> sources_of(const Program& program) {
+  const std::size_t n = program.instructions.size();
+  std::vector<std::vector<uint32_t>> out(n);
+  AccessLog log;
+  std::vector<AccessRegion> regions;
+  for (std::size_t index = 0; index < n; ++index) {
+    const Instruction& i = program.instructions[index];
+    regions.clear();
+    append_regions(program, i, regions);
+    std::vector<uint32_t>& sources = out[index];
+    for (const AccessRegion& region : regions) {
+      if ((region.write && !i.accumulate) || never_written(program, region)) continue;
+      log.find_writes(region, bucket_bytes(program, region),
+                      [&](std::size_t j) { sources.push_back(static_cast<uint32_t>(j)); });
+    }
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    for (const AccessRegion& region : regions) {
+      if (region.write) log.add_write(region, bucket_bytes(program, region), index);
+    }
+  }
+  return out;
+}
+
 std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& program) {
+  using Clock = VectorClock<kMaxCores>;
   const std::size_t n = program.instructions.size();
   // Clocks from the semaphores alone: a wait implies the completion of the instruction that raised it to that
   // value.
@@ -235,27 +324,27 @@ std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& prog
     const int32_t s = program.instructions[index].signal;
     if (s >= 0) raiser[{s, ++value[static_cast<std::size_t>(s)]}] = index;
   }
-  std::vector<VectorClock> start(n), completion(n);
+  std::vector<Clock> start(n), completion(n);
   std::vector<int32_t> position(n);
   std::vector<std::vector<AccessRegion>> regions(n);
-  std::array<VectorClock, kEngines> known{};
-  std::array<VectorClock, kDmaQueues> queue_clock{};
-  VectorClock counts{};
+  std::array<Clock, kMaxCores * kEngines> known{};
+  std::array<Clock, kMaxCores * kDmaQueues> queue_clock{};
+  Clock counts{};
   for (std::size_t index = 0; index < n; ++index) {
     const Instruction& i = program.instructions[index];
     const std::size_t stream = stream_of(i);
     position[index] = ++counts[stream];
     append_regions(program, i, regions[index]);
-    VectorClock& engine_known = known[static_cast<std::size_t>(i.engine)];
+    Clock& engine_known = known[lane_of(i)];
     for (const SemaphoreWait& wait : program.waits_of(i)) {
       const auto it = raiser.find({wait.semaphore, wait.at_least});
       if (it != raiser.end() && it->second < index) merge(engine_known, completion[it->second]);
     }
-    VectorClock done = engine_known;
-    if (is_dma(i.opcode)) merge(done, queue_clock[i.queue]);
+    Clock done = engine_known;
+    if (is_dma(i.opcode)) merge(done, queue_clock[queue_of(i)]);
     start[index] = done;
     done[stream] = position[index];
-    (is_dma(i.opcode) ? queue_clock[i.queue] : engine_known) = done;
+    (is_dma(i.opcode) ? queue_clock[queue_of(i)] : engine_known) = done;
     completion[index] = done;
     for (std::size_t j = 0; j < index; ++j) {
       if (start[index][stream_of(program.instructions[j])] >= position[j]) continue;

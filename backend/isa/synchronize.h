@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,6 +29,11 @@ void append_regions(const Program& program, const Instruction& instruction, std:
 // write-after-write between instructions of different engines and DMA queues. Each engine and each queue has
 // one semaphore; waits that others imply are left out.
 void synchronize(Program& program);
+
+// For each instruction, earlier ones that wrote bytes which it reads, in SBUF, PSUM or HBM: all whose bytes
+// may still be there. Executing an instruction after its sources, their sources and so on, in program order
+// and nothing else, gives it the operands that the whole Program gives it.
+std::vector<std::vector<uint32_t>> sources_of(const Program& program);
 
 // A pair of instructions (earlier, later in program order) that touch the same bytes, one of them writing,
 // and that the semaphores do not order; nullopt if there is none. Quadratic in the worst case: for tests.

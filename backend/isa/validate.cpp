@@ -42,6 +42,10 @@ void check_pools(const Program& p, std::size_t index) {
     fail(Class::semaphore,
          where + " signals semaphore " + std::to_string(i.signal) + " of " + std::to_string(p.semaphores));
   }
+  if (i.core >= p.cores) {
+    fail(Class::argument,
+         where + " runs on core " + std::to_string(i.core) + " of " + std::to_string(p.cores));
+  }
   if (i.queue >= kDmaQueues) {
     fail(Class::argument,
          where + " uses DMA queue " + std::to_string(i.queue) + " of " + std::to_string(kDmaQueues));
@@ -77,12 +81,12 @@ void check_tensors(const Program& p, const CoreDescription& core) {
 
 // Two engines feeding one queue would leave the order of its copies to chance.
 void check_queues(const Program& p) {
-  int owner[kDmaQueues];
+  int owner[kMaxCores * kDmaQueues];
   std::fill(std::begin(owner), std::end(owner), -1);
   for (std::size_t index = 0; index < p.instructions.size(); ++index) {
     const Instruction& i = p.instructions[index];
     if (!is_dma(i.opcode)) continue;
-    int& engine = owner[i.queue];
+    int& engine = owner[i.core * kDmaQueues + i.queue];
     if (engine >= 0 && engine != static_cast<int>(i.engine)) {
       fail(Class::argument, p.describe(index) + ": DMA queue " + std::to_string(i.queue) + " is fed by the " +
                                 std::string(name_of(static_cast<Engine>(engine))) + " engine already");
@@ -128,10 +132,14 @@ void validate(const Program& program, const CoreDescription& core) {
   if (program.target != core.generation) {
     fail(Class::argument, std::string("the Program was not written for ") + core.name);
   }
-  if (static_cast<int64_t>(program.instructions.size()) > core.max_instructions) {
+  if (program.cores < 1 || program.cores > (core.generation == Generation::trn1 ? 1 : kMaxCores)) {
+    fail(Class::argument, std::string("a logical core of ") + core.name + " cannot have " +
+                              std::to_string(program.cores) + " physical ones");
+  }
+  if (static_cast<int64_t>(program.instructions.size()) > program.cores * core.max_instructions) {
     fail(Class::instruction_limit, "the Program has " + std::to_string(program.instructions.size()) +
                                        " instructions; the limit is " +
-                                       std::to_string(core.max_instructions.value));
+                                       std::to_string(core.max_instructions.value) + " a core");
   }
   check_tensors(program, core);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) validate_instruction(program, i, core);

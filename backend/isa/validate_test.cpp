@@ -225,5 +225,36 @@ TEST(ValidateTest, HostileProgramsAreRefused) {
   refused([](Program& p) { p.tensors[0].kind = HbmKind::constant; });
 }
 
+TEST(ValidateTest, EnginesReachTheirOwnCoresMemory) {
+  ProgramBuilder b(core(Generation::trn2), 2);
+  const AccessPattern first = b.sbuf(DType::f32, 128, {64}), sum = b.psum(DType::f32, 128, {64});
+  b.set_core(1);
+  const AccessPattern second = b.sbuf(DType::f32, 128, {64});
+  EXPECT_NE(first.offset, second.offset);
+  b.memset(second, 1.0f);
+  for (const AccessPattern& other : {first, sum}) {
+    try {
+      b.tensor_copy(second, other);
+      ADD_FAILURE() << "core 1 reads what is core 0's";
+    } catch (const ProgramError& error) {
+      EXPECT_EQ(error.error_class(), Class::engine) << error.what();
+      EXPECT_THAT(error.what(), testing::HasSubstr("core 0"));
+    }
+  }
+  b.dma_copy(first, second);  // DMA reaches both
+  Program program = b.finish();
+  EXPECT_NO_THROW(validate(program, core(Generation::trn2)));
+  program.cores = 1;
+  EXPECT_THROW(validate(program, core(Generation::trn2)), ProgramError);
+  program.cores = 3;
+  EXPECT_THROW(validate(program, core(Generation::trn2)), ProgramError);
+  // No tile may lie across the end of a core's memory.
+  ProgramBuilder across(core(Generation::trn2), 2);
+  EXPECT_THROW(across.memset(sbuf_tile(DType::f32, 0, 128, 212984 - 4, {2}), 0.0f), ProgramError);
+  ProgramBuilder trn1(core(Generation::trn1), 2);
+  trn1.memset(trn1.sbuf(DType::f32, 128, {64}), 0.0f);
+  EXPECT_THROW(trn1.finish(), ProgramError);
+}
+
 }  // namespace
 }  // namespace assay::backend

@@ -126,7 +126,7 @@ class FunctionalSimulator::Impl {
   Impl(const CoreDescription& core, const SimulatorOptions& options)
       : machine_(core, options, choose_threads(options.threads)),
         tensor_engine_(machine_, choose_kernel(options.matmul)),
-        other_psum_writes_(static_cast<std::size_t>(core.psum_banks), 0) {}
+        other_psum_writes_(static_cast<std::size_t>(core.psum_banks * options.cores), 0) {}
 
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
                       std::span<const HbmBinding> outputs);
@@ -345,6 +345,11 @@ void FunctionalSimulator::Impl::step(const Execution& e) {
 
 ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span<const HbmBinding> inputs,
                                                std::span<const HbmBinding> outputs) {
+  if (program.cores > machine_.options.cores) {
+    throw Error(ErrorCode::invalid_argument, "the Program is for " + std::to_string(program.cores) +
+                                                 " physical cores, the device has " +
+                                                 std::to_string(machine_.options.cores) + "; set lnc=2");
+  }
   if (machine_.options.validate) validate(program, machine_.core);
   bind(program, inputs, outputs);
   machine_.sbuf.reset();

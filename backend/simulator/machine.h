@@ -1,4 +1,5 @@
-// The state of one simulated core, shared by the executors of the engines. Internal to simulator/.
+// The state of one simulated core, or of the two of a logical core, shared by the executors of the engines.
+// Internal to simulator/.
 #pragma once
 
 #include <algorithm>
@@ -41,16 +42,22 @@ struct Machine {
   Machine(const CoreDescription& description, const SimulatorOptions& simulator_options, int threads)
       : core(description),
         options(simulator_options),
-        sbuf(description.partitions, description.sbuf_usable_bytes_per_partition, false),
-        psum(description.partitions, description.psum_banks * description.psum_bank_bytes, true),
+        sbuf(description.partitions, sbuf_bytes(), false),
+        psum(description.partitions, psum_bytes(), true),
         pool(threads),
         scratch(static_cast<std::size_t>(threads)) {
     if (options.traps) return;
     for (int p = 0; p < description.partitions; ++p) {  // NaN in every float format
-      std::fill_n(sbuf.row(p), description.sbuf_usable_bytes_per_partition, std::byte{0xff});
-      std::fill_n(psum.row(p), description.psum_banks * description.psum_bank_bytes, std::byte{0xff});
+      std::fill_n(sbuf.row(p), sbuf_bytes(), std::byte{0xff});
+      std::fill_n(psum.row(p), psum_bytes(), std::byte{0xff});
     }
   }
+
+  // Of a partition, all cores together (program.h, first_byte).
+  int64_t sbuf_bytes() const {
+    return first_byte(core, Space::sbuf, options.cores - 1) + core.sbuf_usable_bytes_per_partition;
+  }
+  int64_t psum_bytes() const { return first_byte(core, Space::psum, options.cores); }
 
   const CoreDescription& core;
   SimulatorOptions options;

@@ -7,12 +7,16 @@
 namespace assay::backend {
 
 std::vector<std::size_t> shuffled_order(const Program& program, uint64_t seed) {
-  std::array<std::vector<std::size_t>, kEngines> engines;
+  constexpr std::size_t kLanes = kMaxCores * kEngines, kQueues = kMaxCores * kDmaQueues;
+  const auto lane_of = [](const Instruction& i) {
+    return static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine));
+  };
+  std::array<std::vector<std::size_t>, kLanes> engines;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    engines[static_cast<std::size_t>(program.instructions[i].engine)].push_back(i);
+    engines[lane_of(program.instructions[i])].push_back(i);
   }
-  std::array<std::size_t, kEngines> next{};
-  std::array<std::deque<std::size_t>, kDmaQueues> queues;
+  std::array<std::size_t, kLanes> next{};
+  std::array<std::deque<std::size_t>, kQueues> queues;
   std::vector<int32_t> semaphores(static_cast<std::size_t>(program.semaphores), 0);
   std::mt19937_64 random(seed);
   std::vector<std::size_t> order;
@@ -30,19 +34,19 @@ std::vector<std::size_t> shuffled_order(const Program& program, uint64_t seed) {
     order.push_back(index);
   };
   for (;;) {
-    std::array<std::size_t, kEngines + kDmaQueues> candidates{};
+    std::array<std::size_t, kLanes + kQueues> candidates{};
     std::size_t n = 0;
-    for (std::size_t s = 0; s < kEngines; ++s) {
+    for (std::size_t s = 0; s < kLanes; ++s) {
       if (next[s] < engines[s].size() && ready(program.instructions[engines[s][next[s]]]))
         candidates[n++] = s;
     }
-    for (std::size_t q = 0; q < kDmaQueues; ++q) {
-      if (!queues[q].empty()) candidates[n++] = kEngines + q;
+    for (std::size_t q = 0; q < kQueues; ++q) {
+      if (!queues[q].empty()) candidates[n++] = kLanes + q;
     }
     if (n == 0) return order;
     const std::size_t chosen = candidates[random() % n];
-    if (chosen >= kEngines) {
-      std::deque<std::size_t>& queue = queues[chosen - kEngines];
+    if (chosen >= kLanes) {
+      std::deque<std::size_t>& queue = queues[chosen - kLanes];
       complete(queue.front());
       queue.pop_front();
       continue;
@@ -50,7 +54,7 @@ std::vector<std::size_t> shuffled_order(const Program& program, uint64_t seed) {
     const std::size_t index = engines[chosen][next[chosen]++];
     const Instruction& i = program.instructions[index];
     if (is_dma(i.opcode)) {
-      queues[i.queue].push_back(index);
+      queues[static_cast<std::size_t>(i.core * kDmaQueues + i.queue)].push_back(index);
     } else {
       complete(index);
     }

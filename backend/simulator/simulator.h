@@ -60,6 +60,7 @@ struct Quirks {
 enum class MatmulKernel : uint8_t { automatic, portable, avx2, avx512 };
 
 struct SimulatorOptions {
+  int cores = 1;    // physical ones of the device: Programs may have as many
   int threads = 0;  // 0: as many as the machine has cores; results do not depend on it
   // Unset: program order. Set: a random order among those that engines, DMA queues and semaphores allow.
   bool shuffle = false;
@@ -102,8 +103,9 @@ class FunctionalSimulator {
   // Runs a Program once; it is validated first unless SimulatorOptions::validate is off. `inputs` and
   // `outputs` follow the order of those kinds in Program::tensors, with exactly their bytes; inputs are not
   // written. SBUF and PSUM count as uninitialised at the start, scratch HBM as poison. Throws Trap; throws
-  // ProgramError if it is not valid for this core; throws Error{invalid_argument} if bindings do not fit or
-  // the Program is for another target. Running equal Programs again allocates nothing.
+  // ProgramError if it is not valid for this core; throws Error{invalid_argument} if bindings do not fit, the
+  // Program is for another target or has more cores than the device. Running equal Programs again allocates
+  // nothing.
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
                       std::span<const HbmBinding> outputs);
 

@@ -221,7 +221,7 @@ void TensorEngine::flush() {
     while (chunk > kMinChunk && std::popcount(used) * (machine_.core.partitions / chunk) < 2 * pool.size())
       chunk /= 2;
     const int chunks = machine_.core.partitions / chunk;
-    pool.run(machine_.core.psum_banks * chunks, [&](int task, int worker) {
+    pool.run(machine_.options.cores * machine_.core.psum_banks * chunks, [&](int task, int worker) {
       const int bank = task / chunks, first = task % chunks * chunk;
       if (!(used >> bank & 1u)) return;
       for (const Product& product : products_) {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
+constexpr int kCoresOfABank = 2;  // of HBM (trainium2_arch.rst: four stacks for eight cores)
+
 // Memory ports that two engines of NeuronCore-v2 share.
 enum Port : uint8_t { kSbufPort = 1, kPsumPort = 2 };
 
@@ -53,8 +55,10 @@ std::string_view name_of(PathPart part) {
 }
 
 std::string stream_name(int stream) {
-  return stream < kEngines ? std::string(name_of(static_cast<Engine>(stream)))
-                           : "q" + std::to_string(stream - kEngines);
+  const int in_core = stream % kStreams;
+  return (in_core < kEngines ? std::string(name_of(static_cast<Engine>(in_core)))
+                             : "q" + std::to_string(in_core - kEngines)) +
+         (stream < kStreams ? "" : " of core " + std::to_string(stream / kStreams));
 }
 
 uint64_t TimingResult::hbm_bytes() const {
@@ -110,17 +114,15 @@ class Clock::Impl {
 
  public:
   Impl(const CoreDescription& core, const TimingOptions& options)
-      : core_(core),
-        options_(options),
-        dma_(core, chip(core.generation).hbm_bytes_per_ns / options.active_cores) {
+      : core_(core), options_(options), dma_{{{core, 0, &hbm_users_}, {core, 0, &hbm_users_}}} {
     const int cores = chip(core.generation).cores;
     if (options.active_cores < 1 || options.active_cores > cores) {
       throw Error(ErrorCode::invalid_argument, "active_cores is " + std::to_string(options.active_cores) +
                                                    "; a chip of " + core.name + " has 1 to " +
                                                    std::to_string(cores) + " cores that can be active");
     }
-    for (std::size_t e = 0; e < kEngines; ++e) {
-      cycle_ns_[e] = 1 / engine_ghz(core, static_cast<Engine>(e));
+    for (std::size_t e = 0; e < cycle_ns_.size(); ++e) {
+      cycle_ns_[e] = 1 / engine_ghz(core, static_cast<Engine>(e % kEngines));
     }
   }
 
@@ -132,8 +134,19 @@ class Clock::Impl {
   void run(const Program& program);
   void prepare(std::size_t e);
   void execute(std::size_t e);
+  static std::size_t core_of(std::size_t e) { return e < kEngines ? 0 : 1; }
+  // When engine `e` sees that a semaphore was raised.
+  double seen_ns(const Raise& raise, std::size_t e) const {
+    if (lanes_ == kEngines || program_->instructions[raise.instruction].core == core_of(e))
+      return raise.time_ns;
+    return raise.time_ns + core_.core_semaphore_ns;
+  }
   void trigger(std::size_t e);
   void raise(int32_t semaphore, double time_ns, uint32_t instruction);
+  // Engines of the Program's cores: the loops over them are short and hot.
+  template <std::size_t kLanes>
+  void loop();
+  template <std::size_t kLanes>
   void next_dma();
   bool contended(std::size_t e, const Timed& timed);
   void follow_path(uint32_t last, bool completion, double end_ns);
@@ -143,25 +156,27 @@ class Clock::Impl {
 
   const CoreDescription& core_;
   TimingOptions options_;
-  DmaEngines dma_;
-  std::array<double, kEngines> cycle_ns_{};
+  int hbm_users_ = 0;
+  std::array<DmaEngines, kMaxCores> dma_;
+  std::array<double, kMaxCores * kEngines> cycle_ns_{};
 
   // Of the Program at hand.
   const Program* program_ = nullptr;
   std::vector<Timed> timed_;
   std::vector<Transfer> transfers_;
-  std::array<uint32_t, kEngines> first_{};
+  std::size_t lanes_ = kEngines;  // engines of its cores
+  std::array<uint32_t, kMaxCores * kEngines> first_{};
   std::vector<uint32_t> raise_offset_;  // by semaphore, into raises_
 
   // Of the run at hand.
-  std::array<EngineState, kEngines> engines_;
+  std::array<EngineState, kMaxCores * kEngines> engines_;
   std::vector<Trace> traces_;
   std::vector<DmaTrace> dma_traces_;
   std::vector<Raise> raises_;
-  std::vector<uint32_t> raised_;  // by semaphore: its value
-  std::vector<uint8_t> waiters_;  // by semaphore: engines that it blocks
+  std::vector<uint32_t> raised_;   // by semaphore: its value
+  std::vector<uint16_t> waiters_;  // by semaphore: engines that it blocks
   std::vector<DmaEngines::Finished> finished_;
-  std::array<double, 2> port_free_ns_{};
+  std::array<double, 2> port_free_ns_{};  // of v2, which has no second core
   double end_ns_ = 0;
   uint32_t end_instruction_ = kNone;
   bool end_is_transfer_ = false;
@@ -173,18 +188,19 @@ class Clock::Impl {
 
 void Clock::Impl::decode(const Program& program) {
   program_ = &program;
+  lanes_ = static_cast<std::size_t>(program.cores * kEngines);
   const std::size_t n = program.instructions.size();
   timed_.resize(n);
   transfers_.clear();
   first_.fill(kNone);
-  std::array<uint32_t, kEngines> last;
+  std::array<uint32_t, kMaxCores * kEngines> last;
   last.fill(kNone);
   const auto semaphores = static_cast<std::size_t>(program.semaphores);
   raise_offset_.assign(semaphores + 1, 0);
   const double stall_cycles = core_.instruction_overhead_cycles + core_.access_latency_cycles;
   for (std::size_t index = 0; index < n; ++index) {
     const Instruction& i = program.instructions[index];
-    const auto e = static_cast<std::size_t>(i.engine);
+    const auto e = static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine));
     Timed& t = timed_[index];
     t = Timed{};
     t.waits = i.waits;
@@ -224,10 +240,10 @@ void Clock::Impl::count(const Program& program, int64_t repeats) {
   for (std::size_t index = 0; index < program.instructions.size(); ++index) {
     const Instruction& i = program.instructions[index];
     result_.by_opcode[static_cast<std::size_t>(i.opcode)] += times;
-    result_.engines[static_cast<std::size_t>(i.engine)].instructions += times;
+    result_.engines[static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine))].instructions +=
+        times;
     if (i.signal >= 0 && repeats > 0) {
-      result_.semaphore_stream[static_cast<std::size_t>(i.signal)] =
-          static_cast<uint8_t>(is_dma(i.opcode) ? kEngines + i.queue : static_cast<int>(i.engine));
+      result_.semaphore_stream[static_cast<std::size_t>(i.signal)] = static_cast<uint8_t>(stream_of(i));
     }
     if (i.opcode == Opcode::nc_matmul) {
       result_.macs += times * static_cast<uint64_t>(operand(program, i, 1).partitions *
@@ -269,12 +285,13 @@ void Clock::Impl::prepare(std::size_t e) {
     const auto s = static_cast<std::size_t>(waits[k].semaphore);
     const auto value = static_cast<uint32_t>(waits[k].at_least);
     if (raised_[s] < value) {
-      waiters_[s] = static_cast<uint8_t>(waiters_[s] | 1u << e);
+      waiters_[s] = static_cast<uint16_t>(waiters_[s] | 1u << e);
       return;
     }
     const Raise& raise = raises_[raise_offset_[s] + value - 1];
-    if (raise.time_ns > ready) {
-      ready = raise.time_ns;
+    const double seen = seen_ns(raise, e);
+    if (seen > ready) {
+      ready = seen;
       engine.semaphore = waits[k].semaphore;
       engine.raiser = raise.instruction;
     }
@@ -289,7 +306,7 @@ void Clock::Impl::raise(int32_t semaphore, double time_ns, uint32_t instruction)
   if (raised_[s] > 0) time_ns = std::max(time_ns, raises_[at - 1].time_ns);
   raises_[at] = {time_ns, instruction};
   ++raised_[s];
-  for (unsigned mask = std::exchange(waiters_[s], uint8_t{0}); mask != 0; mask &= mask - 1) {
+  for (unsigned mask = std::exchange(waiters_[s], uint16_t{0}); mask != 0; mask &= mask - 1) {
     prepare(static_cast<std::size_t>(std::countr_zero(mask)));
   }
 }
@@ -388,24 +405,27 @@ void Clock::Impl::trigger(std::size_t e) {
 }
 
 // The next thing that happens to DMA: an arrival or the end of packets.
+template <std::size_t kLanes>
 void Clock::Impl::next_dma() {
   std::size_t from = 0;
   double arrival = kNever;
-  for (std::size_t e = 0; e < kEngines; ++e) {
+  for (std::size_t e = 0; e < kLanes; ++e) {
     const uint32_t head = engines_[e].arrival_head;
     if (head != kNone && dma_traces_[head].arrival_ns < arrival) {
       arrival = dma_traces_[head].arrival_ns;
       from = e;
     }
   }
-  if (arrival <= dma_.next()) {
+  const std::size_t core = kLanes > kEngines && dma_[1].next() < dma_[0].next() ? 1 : 0;
+  if (arrival <= dma_[core].next()) {
     const uint32_t id = engines_[from].arrival_head;
     engines_[from].arrival_head = dma_traces_[id].next;
-    dma_.arrive(arrival, id, timed_[dma_traces_[id].instruction].queue, transfers_[id]);
+    dma_[kLanes == kEngines ? 0 : core_of(from)].arrive(
+        arrival, id, timed_[dma_traces_[id].instruction].queue, transfers_[id]);
     return;
   }
   finished_.clear();
-  dma_.advance(finished_);
+  dma_[core].advance(finished_);
   for (const DmaEngines::Finished& f : finished_) {
     DmaTrace& dma = dma_traces_[f.id];
     dma.done_ns = f.end_ns;
@@ -417,17 +437,47 @@ void Clock::Impl::next_dma() {
     const Timed& t = timed_[dma.instruction];
     if (options_.events) {
       transfer_event_[dma.instruction] = static_cast<int64_t>(result_.events.size());
-      result_.events.push_back({EventKind::transfer, t.queue, dma.instruction, t.signal,
-                                execute_event_[dma.instruction], seconds(f.start_ns), seconds(f.end_ns)});
+      result_.events.push_back({EventKind::transfer, static_cast<uint8_t>(core * kDmaQueues + t.queue),
+                                dma.instruction, t.signal, execute_event_[dma.instruction],
+                                seconds(f.start_ns), seconds(f.end_ns)});
     }
     if (t.signal >= 0) raise(t.signal, f.end_ns, dma.instruction);
+  }
+}
+
+template <std::size_t kLanes>
+void Clock::Impl::loop() {
+  for (;;) {
+    std::size_t first = 0;
+    for (std::size_t e = 1; e < kLanes; ++e) {
+      if (engines_[e].ready_ns < engines_[first].ready_ns) first = e;
+    }
+    const double ready = engines_[first].ready_ns;
+    double dma = kLanes == kEngines ? dma_[0].next() : std::min(dma_[0].next(), dma_[1].next());
+    for (std::size_t e = 0; e < kLanes; ++e) {
+      const uint32_t head = engines_[e].arrival_head;
+      if (head != kNone) dma = std::min(dma, dma_traces_[head].arrival_ns);
+    }
+    if (dma <= ready) {
+      if (dma == kNever) break;
+      next_dma<kLanes>();
+    } else {
+      execute(first);
+    }
   }
 }
 
 void Clock::Impl::run(const Program& program) {
   const std::size_t n = timed_.size();
   engines_.fill(EngineState{});
-  dma_.reset();
+  const ChipDescription& chip = backend::chip(core_.generation);
+  for (std::size_t c = 0; c < kMaxCores; ++c) {
+    DmaEngines& dma = dma_[c];
+    if (c >= static_cast<std::size_t>(program.cores) && dma.next() == kNever) continue;
+    dma.reset();
+    const double bank = chip.hbm_bytes_per_ns * kCoresOfABank / chip.cores;
+    dma.set_hbm(program.cores == 1 ? std::min(bank, chip.hbm_bytes_per_ns / options_.active_cores) : bank);
+  }
   traces_.resize(n);
   dma_traces_.resize(transfers_.size());
   raises_.resize(raise_offset_.back());
@@ -443,38 +493,25 @@ void Clock::Impl::run(const Program& program) {
     execute_event_.assign(n, -1);
     transfer_event_.assign(n, -1);
   }
-  for (std::size_t e = 0; e < kEngines; ++e) {
+  for (std::size_t e = 0; e < lanes_; ++e) {
     engines_[e].current = first_[e];
     prepare(e);
   }
-  for (;;) {
-    std::size_t first = 0;
-    for (std::size_t e = 1; e < kEngines; ++e) {
-      if (engines_[e].ready_ns < engines_[first].ready_ns) first = e;
-    }
-    const double ready = engines_[first].ready_ns;
-    double dma = dma_.next();
-    for (const EngineState& engine : engines_) {
-      if (engine.arrival_head != kNone) dma = std::min(dma, dma_traces_[engine.arrival_head].arrival_ns);
-    }
-    if (dma <= ready) {
-      if (dma == kNever) break;
-      next_dma();
-    } else {
-      execute(first);
-    }
-  }
+  program.cores == 1 ? loop<kEngines>() : loop<kMaxCores * kEngines>();
   for (const EngineState& engine : engines_) {
     if (engine.current == kNone) continue;
     throw ProgramError(ProgramErrorClass::semaphore,
                        program.describe(engine.current) +
                            " waits for a semaphore that nothing raises: the Program deadlocks");
   }
-  for (std::size_t e = 0; e < kDmaEngines; ++e) {
-    result_.dma_engines[e].active_s += dma_.active_ns(static_cast<int>(e)) * 1e-9;
-    result_.dma_engines[e].bytes += static_cast<uint64_t>(std::llround(dma_.bytes(static_cast<int>(e))));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(program.cores); ++c) {
+    for (int e = 0; e < kDmaEngines; ++e) {
+      DmaEngineTiming& timing = result_.dma_engines[c * kDmaEngines + static_cast<std::size_t>(e)];
+      timing.active_s += dma_[c].active_ns(e) * 1e-9;
+      timing.bytes += static_cast<uint64_t>(std::llround(dma_[c].bytes(e)));
+    }
+    result_.dma_active_s += dma_[c].any_active_ns() * 1e-9;
   }
-  result_.dma_active_s += dma_.any_active_ns() * 1e-9;
   follow_path(end_instruction_, end_is_transfer_, end_ns_);
   base_ns_ += end_ns_;
 }
@@ -527,7 +564,7 @@ TimingResult Clock::Impl::time(std::span<const Stretch> stretches) {
     semaphores = std::max(semaphores, static_cast<std::size_t>(stretch.program->semaphores));
   }
   result_.semaphore_stream.assign(semaphores, 0);
-  result_.waiting_s.assign(kEngines * semaphores, 0);
+  result_.waiting_s.assign(result_.engines.size() * semaphores, 0);
   const double floor_ns = core_.kernel_floor_us * 1e3;
   base_ns_ = floor_ns;
   result_.critical_path_s[static_cast<std::size_t>(PathPart::floor)] = floor_ns * 1e-9;

@@ -6,6 +6,10 @@
 // its own semaphore when its result is in memory. A DMA is handed by its engine to that engine's descriptor
 // generator (dma_issue_ns each, one after another), reaches its ring dma_semaphore_ns after it was taken on,
 // and is moved by the DMA engines of its partitions (dma_engines.h), which share HBM with the other cores.
+//
+// The two cores of a Program for a logical core of two run side by side, each with its engines, generators
+// and DMA engines, and share the bandwidth of their bank of HBM. Who waits for a semaphore that the other
+// core raises notices core_semaphore_ns later.
 #pragma once
 
 #include <array>
@@ -22,6 +26,7 @@ namespace assay::backend {
 
 struct TimingOptions {
   // Cores of the chip that stream from its HBM at the same time, this one included: 1 .. cores of the chip.
+  // Two cores that work together have a bank to themselves whatever it is.
   int active_cores = 1;
   // Fill TimingResult::events; costs memory for every instruction and transfer.
   bool events = false;
@@ -50,7 +55,7 @@ enum class PathPart : uint8_t {
 inline constexpr int kPathParts = 10;
 std::string_view name_of(PathPart part);
 
-// Tracks: engines, then the rings (queues) of DMA, then the DMA engines.
+// Tracks: engines, then those of the second core, or rings (queues) of DMA, then those of the second core.
 enum class EventKind : uint8_t {
   execute,   // an instruction on its engine's track
   wait,      // an engine waits for a semaphore
@@ -58,7 +63,7 @@ enum class EventKind : uint8_t {
 };
 struct TimingEvent {
   EventKind kind;
-  uint8_t track;         // engine, or ring
+  uint8_t track;         // core * kEngines + engine, or core * kDmaQueues + ring
   uint32_t instruction;  // index into the Program
   int32_t semaphore;     // wait: the one waited for; else the one raised, -1: none
   int64_t cause;         // index of the event that this one waited for (a flow ends here), -1: none
@@ -88,17 +93,17 @@ struct TimingResult {
   uint64_t cycles = 0;  // the same in cycles of the core's base clock
   uint64_t instructions = 0;
   std::array<uint64_t, kOpcodes> by_opcode{};
-  std::array<EngineTiming, kEngines> engines{};
-  std::array<DmaEngineTiming, kDmaQueues> dma_engines{};
-  double dma_active_s = 0;  // at least one DMA engine moves data
+  std::array<EngineTiming, kMaxCores * kEngines> engines{};  // those of the second core after the first's
+  std::array<DmaEngineTiming, kMaxCores * kDmaQueues> dma_engines{};
+  double dma_active_s = 0;  // at least one DMA engine of a core moves data; of both cores together
   // Bytes that DMA read from and wrote to HBM, by HbmKind of the tensor: scratch is what was spilled.
   std::array<uint64_t, 4> hbm_read{}, hbm_written{};
   uint64_t on_chip_bytes = 0;  // DMA between SBUF and PSUM
   uint64_t transfers = 0, descriptors = 0;
   uint64_t macs = 0;            // multiply-accumulates of products
   uint64_t transpose_macs = 0;  // of the Tensor engine's transposes
-  // [engine * semaphores + semaphore] of the Program with the most semaphores, and who raises each: an
-  // engine, or kEngines + ring.
+  // [engine * semaphores + semaphore] of the Program with the most semaphores, and who raises each: a stream
+  // (program.h).
   std::vector<double> waiting_s;
   std::vector<uint8_t> semaphore_stream;
   std::array<double, kPathParts> critical_path_s{};  // adds up to `seconds`
@@ -128,7 +133,7 @@ class Clock {
   std::unique_ptr<Impl> impl_;
 };
 
-// Name of what raises a semaphore: "vector", "q3".
+// Name of what raises a semaphore: "vector", "q3", "vector of core 1".
 std::string stream_name(int stream);
 
 }  // namespace assay::backend

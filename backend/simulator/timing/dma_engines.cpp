@@ -6,10 +6,11 @@
 
 namespace assay::backend {
 
-DmaEngines::DmaEngines(const CoreDescription& core, double hbm_bytes_per_ns)
+DmaEngines::DmaEngines(const CoreDescription& core, double hbm_bytes_per_ns, int* shared)
     : bytes_per_ns_(core.dma_bytes_per_ns_per_engine),
       packet_bytes_(core.dma_packet_bytes),
-      hbm_bytes_per_ns_(hbm_bytes_per_ns) {
+      hbm_bytes_per_ns_(hbm_bytes_per_ns),
+      hbm_users_(shared == nullptr ? own_users_ : *shared) {
   reset();
 }
 

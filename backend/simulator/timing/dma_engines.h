@@ -23,10 +23,15 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class DmaEngines {
  public:
-  // `hbm_bytes_per_ns`: what this core may take from HBM.
-  DmaEngines(const CoreDescription& core, double hbm_bytes_per_ns);
+  // `hbm_bytes_per_ns`: what this core may take from HBM, or with `shared` what both cores may that count
+  // their accesses there; it outlives both.
+  DmaEngines(const CoreDescription& core, double hbm_bytes_per_ns, int* shared = nullptr);
+
+  DmaEngines(const DmaEngines&) = delete;
+  DmaEngines& operator=(const DmaEngines&) = delete;
 
   void reset();
+  void set_hbm(double bytes_per_ns) { hbm_bytes_per_ns_ = bytes_per_ns; }
 
   // Puts a transfer into a ring, not before any time that advance() has returned. `id` is the caller's.
   void arrive(double now, uint32_t id, int ring, const Transfer& transfer);
@@ -98,8 +103,9 @@ class DmaEngines {
   int empty_ = 0;              // transfers in flight that move nothing
   std::size_t simulated_ = 1;  // engines: the first for all, or each
   double all_active_ns_ = 0, all_bytes_ = 0;
-  int hbm_users_ = 0;  // accesses at a time
-  int busy_ = 0;       // simulated engines
+  int own_users_ = 0;
+  int& hbm_users_;  // accesses at a time
+  int busy_ = 0;    // simulated engines
   double busy_since_ = 0, any_active_ns_ = 0;
   double next_ = kNever;
 };
