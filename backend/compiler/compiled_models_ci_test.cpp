@@ -1,5 +1,5 @@
 // Every catalogue model as one Program: bits equal those of node-by-node execution, in program order and in a
-// random order among those that the semaphores allow.
+// random order among those that the semaphores allow, on one core and on the two of a logical core.
 
 #include <gtest/gtest.h>
 #include "backend/compiler/run_graph_test.h"
@@ -25,14 +25,20 @@ TEST_P(CompiledModels, EqualEagerBitForBit) {
   const CompiledGraph compiled = compile_graph(model.graph, core(Generation::trn2), {}, kTestHbm);
   EXPECT_LT(compiled.statistics.pieces, compiled.statistics.nodes) << "blocks repeat";
   EXPECT_LT(compiled.statistics.scratch_bytes, compiled.statistics.scratch_bytes_without_reuse);
-  for (const bool shuffle : {false, true}) {
-    SimulatorOptions options;
-    options.shuffle = shuffle;
-    options.shuffle_seed = 2026;
-    const std::vector<Tensor> got = run_program(compiled.program, inputs, compiled.outputs, options);
-    ASSERT_EQ(got.size(), want.size());
-    for (std::size_t k = 0; k < got.size(); ++k) {
-      EXPECT_TRUE(got[k].bitwise_equal(want[k])) << "output " << k << (shuffle ? ", shuffled" : "");
+  CompileOptions pair;
+  pair.lnc = 2;
+  const CompiledGraph of_two = compile_graph(model.graph, core(Generation::trn2), pair, kTestHbm);
+  for (const CompiledGraph* graph : {&compiled, &of_two}) {
+    for (const bool shuffle : {false, true}) {
+      SimulatorOptions options;
+      options.shuffle = shuffle;
+      options.shuffle_seed = 2026;
+      const std::vector<Tensor> got = run_program(graph->program, inputs, graph->outputs, options);
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t k = 0; k < got.size(); ++k) {
+        EXPECT_TRUE(got[k].bitwise_equal(want[k]))
+            << "output " << k << (shuffle ? ", shuffled" : "") << ", cores " << graph->program.cores;
+      }
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/compiler/core_split.h"
+#include "backend/isa/validate.h"
 #include "core/error.h"
 #include "core/opset/shapes.h"
 
@@ -85,9 +87,20 @@ void write_call(const OpCall& call, const Kernel& kernel, ProgramBuilder& builde
 
 CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const CompileOptions& options) {
   const Kernel& kernel = check_call(call);
-  ProgramBuilder builder(core);
-  write_call(call, kernel, builder, options);
-  CompiledCall out{builder.finish(), Native::engines};
+  const auto written = [&](int lnc) {
+    CompileOptions of = options;
+    of.lnc = lnc;
+    ProgramBuilder builder(core);
+    write_call(call, kernel, builder, of);
+    return builder;
+  };
+  CompiledCall out;
+  if (options.lnc == 1) {
+    out.program = written(1).finish();
+  } else {
+    out.program = fastest_on_two_cores(written(1).program(), written(2).program(), core);
+    validate(out.program, core);
+  }
   out.native = native_of(out.program);
   return out;
 }

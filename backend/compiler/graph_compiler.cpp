@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/compiler/compile_error.h"
+#include "backend/compiler/core_split.h"
 #include "backend/compiler/eager.h"
 #include "backend/compiler/graph_key.h"
 #include "backend/compiler/legalise.h"
@@ -82,7 +83,10 @@ class Pieces {
     std::string key = region_key(plan, aliases, nodes, signature);
     const auto known = pieces_.find(key);
     if (known != pieces_.end()) return known->second;
-    return pieces_.emplace(std::move(key), write_region(plan, aliases, nodes, core_, options_)).first->second;
+    Program piece = for_cores(options_, [&](const CompileOptions& options) {
+      return write_region(plan, aliases, nodes, core_, options);
+    });
+    return pieces_.emplace(std::move(key), std::move(piece)).first->second;
   }
   std::size_t size() const { return pieces_.size() + unique_.size(); }
 
@@ -111,9 +115,18 @@ class Pieces {
   }
 
   Program write(const LegalNode& node, const CompileOptions& options, uint64_t turned = 0) const {
-    ProgramBuilder builder(core_);
-    write_call(node.call, *node.kernel, builder, options, turned);
-    return builder.program();
+    return for_cores(options, [&](const CompileOptions& o) {
+      ProgramBuilder builder(core_);
+      write_call(node.call, *node.kernel, builder, o, turned);
+      return builder.program();
+    });
+  }
+  template <typename Write>
+  Program for_cores(CompileOptions options, Write write) const {
+    if (options.lnc == 1) return write(options);
+    const Program halves = write(options);
+    options.lnc = 1;
+    return fastest_on_two_cores(write(options), halves, core_);
   }
 
   const CoreDescription& core_;
@@ -132,7 +145,7 @@ class GraphCompiler {
         core_(core),
         fuse_(options.fuse),
         pieces_(core, options),
-        linker_(core, options.fuse),
+        linker_(core, options.lnc, options.fuse),
         tensor_(graph.values.size(), -1),
         in_pool_(graph.values.size(), false),
         region_of_(graph.nodes.size(), nullptr) {}

@@ -28,9 +28,10 @@ bool is_store(const Program& piece, const Instruction& i) {
 
 }  // namespace
 
-Linker::Linker(const CoreDescription& core, bool fuse)
+Linker::Linker(const CoreDescription& core, int cores, bool fuse)
     : core_(core), pool_(program_), residency_(program_), fuse_(fuse) {
   program_.target = core.generation;
+  program_.cores = cores;
 }
 
 void Linker::give_back(int32_t tensor) {
@@ -69,14 +70,16 @@ int32_t Linker::constant(const Program& piece, const HbmTensor& tensor) {
 uint8_t Linker::queue_of(const Instruction& i) {
   const auto [first, count] = queues_of(i.engine);
   if (i.queue < first || i.queue >= first + count) return i.queue;
-  return static_cast<uint8_t>(first + transfers_[static_cast<std::size_t>(i.engine)]++ % count);
+  return static_cast<uint8_t>(
+      first +
+      transfers_[static_cast<std::size_t>(i.core * kEngines) + static_cast<std::size_t>(i.engine)]++ % count);
 }
 
 void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::span<const int32_t> outputs,
                     std::span<const std::string> names) {
   if (piece.instructions.empty()) return;
   if (static_cast<int64_t>(program_.instructions.size() + piece.instructions.size()) >
-      core_.max_instructions) {
+      program_.cores * core_.max_instructions) {
     throw ProgramError(ProgramErrorClass::instruction_limit,
                        "the graph needs more than the " + std::to_string(core_.max_instructions.value) +
                            " instructions of one Program; use smaller shapes or split the graph [" +

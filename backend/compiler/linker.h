@@ -16,8 +16,9 @@ namespace assay::backend {
 
 class Linker {
  public:
-  // `fuse`: tiles that are still in SBUF are not loaded again (residency.h).
-  Linker(const CoreDescription& core, bool fuse);
+  // `cores`: of every piece and of the Program. `fuse`: tiles that are still in SBUF are not loaded again
+  // (residency.h).
+  Linker(const CoreDescription& core, int cores, bool fuse);
 
   int32_t input(std::string name, DType dtype, int64_t elements);
   int32_t output(std::string name, DType dtype, int64_t elements);
@@ -50,7 +51,7 @@ class Linker {
   bool fuse_;
   std::map<std::string, int32_t, std::less<>> constants_;  // by content
   int64_t sbuf_top_ = 0, psum_top_ = 0;
-  std::array<int, kEngines> transfers_{};  // that each engine has triggered
+  std::array<int, kMaxCores * kEngines> transfers_{};  // that each engine has triggered
 };
 
 }  // namespace assay::backend

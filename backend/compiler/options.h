@@ -23,8 +23,8 @@ struct CompileOptions {
   bool trusts_transpose = false;
   // The stream of a random node: the device's seed and a hash of the node's name (core/philox.h).
   uint64_t draw_seed = 0, draw_key = 0;
-  // Physical cores that make a logical one (NEURON_LOGICAL_NC_CONFIG). A declaration: Programs are written
-  // for, and timed on, one physical core whatever it is.
+  // Physical cores that make a logical one (NEURON_LOGICAL_NC_CONFIG): Programs are divided between as many
+  // (core_split.h).
   int lnc = 1;
   // implicit_integer_downcast=default: products of i32 and i64 may pass through the Tensor engine's fp32,
   // exact up to 2^24 (Neuron compiler, EVRF035), and integers of collectives through that of DMA (EVRF061,

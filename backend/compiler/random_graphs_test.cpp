@@ -1,4 +1,6 @@
 // Random graphs: one Program equals node-by-node execution, whatever is fused, shared and reused.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include "backend/compiler/run_graph_test.h"
 #include "backend/isa/synchronize.h"
@@ -142,6 +144,39 @@ TEST(RandomGraphs, OneProgramEqualsEagerBitForBit) {
   EXPECT_GT(kept_loads, 20);
   EXPECT_GT(kept_stores, 20);
   EXPECT_GT(fused, 100);
+}
+
+TEST(RandomGraphs, TwoCoresEqualOneBitForBit) {
+  CompileOptions pair;
+  pair.lnc = 2;
+  int64_t divided = 0, kept_loads = 0;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Graph graph = random_graph(seed);
+    const std::vector<Tensor> inputs = drawn_inputs(graph);
+    const std::vector<Tensor> want = run_eagerly(graph, inputs);
+    const CompiledGraph c = compile_graph(graph, core(Generation::trn2), pair, kTestHbm);
+    kept_loads += c.statistics.kept_loads;
+    divided += std::any_of(c.program.instructions.begin(), c.program.instructions.end(),
+                           [](const Instruction& i) { return i.core == 1; });
+    if (c.program.instructions.size() < 400) {  // quadratic
+      ASSERT_EQ(find_race(c.program), std::nullopt);
+    }
+    std::vector<std::vector<Tensor>> results{run_eagerly(graph, inputs, pair)};
+    for (const bool shuffle : {false, true}) {
+      SimulatorOptions options;
+      options.shuffle = shuffle;
+      options.shuffle_seed = seed;
+      results.push_back(run_program(c.program, inputs, c.outputs, options));
+    }
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      for (std::size_t k = 0; k < want.size(); ++k) {
+        ASSERT_TRUE(results[r][k].bitwise_equal(want[k])) << "output " << k << " of run " << r;
+      }
+    }
+  }
+  EXPECT_GT(divided, 10);  // graphs; small tensors stay on one core
+  EXPECT_GT(kept_loads, 10);
 }
 
 }  // namespace

@@ -110,11 +110,12 @@ void Residency::scan(std::size_t first) {
     Fact fact{};
     if (move) {
       const AccessPattern::Extent e = move->hbm->extent();
-      fact = {move->hbm->tensor, e.begin, e.end, *move->tile};
+      fact = {move->hbm->tensor, e.begin, e.end, *move->tile, i.core};
       if (move->load) {
         const auto same = [&](const Fact& f) {
-          return f.tensor == fact.tensor && f.begin == fact.begin && f.end == fact.end &&
-                 f.tile.dtype == fact.tile.dtype && f.tile.partition_start == fact.tile.partition_start &&
+          return f.core == fact.core && f.tensor == fact.tensor && f.begin == fact.begin &&
+                 f.end == fact.end && f.tile.dtype == fact.tile.dtype &&
+                 f.tile.partition_start == fact.tile.partition_start &&
                  f.tile.partitions == fact.tile.partitions &&
                  f.tile.free_elements() == fact.tile.free_elements();
         };

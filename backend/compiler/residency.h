@@ -39,6 +39,7 @@ class Residency {
     int32_t tensor;
     int64_t begin, end;
     AccessPattern tile;
+    uint8_t core;
   };
   struct Usage {
     bool kept = false;                // read, or written by what cannot be dropped

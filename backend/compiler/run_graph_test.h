@@ -35,14 +35,18 @@ inline std::vector<Tensor> run_program(FunctionalSimulator& simulator, const Pro
 
 inline std::vector<Tensor> run_program(const Program& program, const std::vector<Tensor>& inputs,
                                        const std::vector<TensorMeta>& results,
-                                       const SimulatorOptions& options = {}) {
+                                       SimulatorOptions options = {}) {
+  options.cores = program.cores;
   FunctionalSimulator simulator(core(program.target), options);
   return run_program(simulator, program, inputs, results);
 }
 
 // Every node alone, as eager mode does. `inputs` are the graph's tensor inputs in their order.
-inline std::vector<Tensor> run_eagerly(const Graph& graph, const std::vector<Tensor>& inputs) {
-  FunctionalSimulator simulator(core(Generation::trn2));
+inline std::vector<Tensor> run_eagerly(const Graph& graph, const std::vector<Tensor>& inputs,
+                                       const CompileOptions& options = {}) {
+  SimulatorOptions simulated;
+  simulated.cores = options.lnc;
+  FunctionalSimulator simulator(core(Generation::trn2), simulated);
   std::map<ValueId, Tensor> values;
   std::size_t next = 0;
   for (const GraphInput& input : graph.inputs) {
@@ -50,7 +54,7 @@ inline std::vector<Tensor> run_eagerly(const Graph& graph, const std::vector<Ten
   }
   for (const Node& node : graph.nodes) {
     const LegalNode legal = read_node(graph, node);
-    const Program program = compile_call(legal.call, core(Generation::trn2), {}).program;
+    const Program program = compile_call(legal.call, core(Generation::trn2), options).program;
     std::vector<Tensor> given;
     for (const ValueId id : legal.inputs) given.push_back(values.at(id));
     const std::vector<Tensor> results = run_program(simulator, program, given, legal.call.outputs());

@@ -174,6 +174,8 @@ void gemm(KernelContext& ctx, const View& a, const View& b, const View& out, con
   const View at = transposed(a);
   const int64_t piece = piece_of(ctx, a.dtype, k);
   const bool resident = piece >= k && k > 0;
+  // One block of rows is divided between two cores by its columns.
+  const int64_t columns_of_tile = m <= kPartitions ? even_tiles(ctx, n, kColumns) : kColumns;
   const int64_t block = resident ? resident_rows(ctx, a.dtype, k) : m;
   const ProgramBuilder::Mark start = ctx.b.mark();
   for (int64_t begin = 0; begin < m; begin += block) {
@@ -183,8 +185,8 @@ void gemm(KernelContext& ctx, const View& a, const View& b, const View& out, con
     for (int64_t m0 = begin; resident && m0 < end; m0 += kPartitions)
       rows.emplace_back(ctx, at, 0, k, m0, std::min(kPartitions, end - m0));
     const ProgramBuilder::Mark columns = ctx.b.mark();
-    for (int64_t n0 = 0; n0 < n; n0 += kColumns) {
-      const int64_t nn = std::min(kColumns, n - n0);
+    for (int64_t n0 = 0; n0 < n; n0 += columns_of_tile) {
+      const int64_t nn = std::min(columns_of_tile, n - n0);
       ctx.b.release(columns);
       std::optional<Strip> whole;
       if (resident) whole.emplace(ctx, b, 0, k, n0, nn).load(ctx);

@@ -80,7 +80,9 @@ void for_each_row_tile(KernelContext& ctx, const RowViews& views,
     return body(tile);
   }
   const int64_t piece = std::max<int64_t>(std::min(plan.length(), views.piece), 1);
-  const int64_t rows = std::clamp<int64_t>(kTileFree / piece, 1, views.max_rows);
+  const int64_t units = (element_count(plan.kept().sizes) + kPartitions - 1) / kPartitions;
+  const int64_t rows =
+      even_tiles(ctx, units, std::clamp<int64_t>(kTileFree / piece, 1, views.max_rows), piece);
   const ProgramBuilder::Mark mark = ctx.b.mark();
   for (const TileBox& box : split_into_tiles(plan.kept().sizes, rows, kHalfRank)) {
     RowTile tile;

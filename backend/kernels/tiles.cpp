@@ -1,5 +1,6 @@
 #include "backend/kernels/tiles.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,8 +14,8 @@ namespace {
 // 8- and 16-bit integers and bools are exact in fp32, so any engine may read and write them.
 bool is_narrow(DType dtype) { return size_of(dtype) <= 2; }
 
-// Elements of one HBM-to-HBM DMA.
-constexpr int64_t kCopyElements = int64_t{1} << 24;
+// Elements of one HBM-to-HBM DMA, and of the least one that is worth another for a second core.
+constexpr int64_t kCopyElements = int64_t{1} << 24, kSmallCopyElements = int64_t{1} << 17;
 
 }  // namespace
 
@@ -36,11 +37,19 @@ View raw(View view) {
   return view;
 }
 
+int64_t even_tiles(const KernelContext& ctx, int64_t units, int64_t max_units, int64_t elements) {
+  constexpr int64_t kWorthwhile = 256;
+  if (ctx.options.lnc == 1 || units * elements < kWorthwhile) return max_units;
+  const int64_t tiles = (units + max_units - 1) / max_units, even = tiles + tiles % 2;
+  return (units + even - 1) / even;
+}
+
 void for_each_tile(KernelContext& ctx, std::span<const View> views, int64_t max_free,
                    const std::function<void(const Tile&)>& body) {
   const IterationSpace space = collapse(views);
   const ProgramBuilder::Mark mark = ctx.b.mark();
   bool odd = false;
+  max_free = even_tiles(ctx, (element_count(space.sizes) + kPartitions - 1) / kPartitions, max_free);
   for (const TileBox& box : split_into_tiles(space.sizes, max_free, kDmaRank)) {
     Tile tile{box.partitions, box.free, {}};
     for (std::size_t v = 0; v < views.size(); ++v) {
@@ -195,7 +204,9 @@ void copy(KernelContext& ctx, const View& dst, const View& src) {
   if (dst.count() == 0) return;
   const View views[] = {raw(src), raw(dst)};
   const IterationSpace space = collapse(views);
-  for (const Box& box : split(space.sizes, kCopyElements, kDmaRank)) {
+  int64_t elements = kCopyElements;
+  if (ctx.options.lnc == 2) elements = std::clamp((dst.count() + 1) / 2, kSmallCopyElements, kCopyElements);
+  for (const Box& box : split(space.sizes, elements, kDmaRank)) {
     ctx.b.dma_copy(pattern_of(views[1], space.strides[1], box), pattern_of(views[0], space.strides[0], box));
   }
 }

@@ -17,6 +17,10 @@ inline constexpr int64_t kTileFree = 2048;
 DType raw_dtype(DType dtype);
 View raw(View view);
 
+// For `units` of `elements` a partition each, in tiles of at most `max_units`: a limit that gives two cores
+// as many tiles each (CompileOptions::lnc), where there is enough for both.
+int64_t even_tiles(const KernelContext& ctx, int64_t units, int64_t max_units, int64_t elements = 1);
+
 // One tile of views of equal shape; hbm[v] is view v's part, row-major like the SBUF tile [partitions, free].
 struct Tile {
   int partitions;

@@ -8,10 +8,14 @@ namespace {
 
 class Uses {
  public:
-  explicit Uses(int64_t piece_bytes) : piece_bytes_(piece_bytes) {}
+  Uses(int64_t piece_bytes, int64_t first_byte, int64_t end_byte)
+      : piece_bytes_(piece_bytes), first_byte_(first_byte), end_byte_(end_byte) {}
 
   void touch(const AccessPattern& a, double start, double end, bool write) {
-    const AccessPattern::Extent e = a.extent();
+    AccessPattern::Extent e = a.extent();
+    if (e.begin < first_byte_ || e.begin >= end_byte_) return;  // the other core's
+    e.begin -= first_byte_;
+    e.end -= first_byte_;
     const int64_t first = e.begin / piece_bytes_, last = (e.end + piece_bytes_ - 1) / piece_bytes_;
     if (last > static_cast<int64_t>(pieces_.size())) pieces_.resize(static_cast<std::size_t>(last));
     for (int64_t k = first; k < last; ++k) {
@@ -49,14 +53,15 @@ class Uses {
     piece = {};
   }
 
-  int64_t piece_bytes_;
+  int64_t piece_bytes_, first_byte_, end_byte_;
   std::vector<Piece> pieces_;
   std::map<double, int64_t> changes_;
 };
 
 }  // namespace
 
-Occupancy occupancy_of(const Program& program, const TimingResult& timing) {
+Occupancy occupancy_of(const Program& program, const CoreDescription& description, int core,
+                       const TimingResult& timing) {
   constexpr int64_t kPiece = 64;
   // A DMA holds its operands until its transfer ends; the event of its trigger says nothing.
   std::vector<const TimingEvent*> when(program.instructions.size(), nullptr);
@@ -64,7 +69,10 @@ Occupancy occupancy_of(const Program& program, const TimingResult& timing) {
     const bool dma = is_dma(program.instructions[event.instruction].opcode);
     if (event.kind == (dma ? EventKind::transfer : EventKind::execute)) when[event.instruction] = &event;
   }
-  Uses sbuf(kPiece), psum(kPsumBankBytes);
+  const auto uses_of = [&](Space space, int64_t piece) {
+    return Uses(piece, first_byte(description, space, core), first_byte(description, space, core + 1));
+  };
+  Uses sbuf = uses_of(Space::sbuf, kPiece), psum = uses_of(Space::psum, kPsumBankBytes);
   // Semaphores keep the order of accesses to each byte as it is in the Program.
   for (std::size_t index = 0; index < program.instructions.size(); ++index) {
     if (when[index] == nullptr) continue;

@@ -1,4 +1,4 @@
-// How much of SBUF and PSUM holds data that somebody still reads, over the time of one run.
+// How much of a core's SBUF and PSUM holds data that somebody still reads, over the time of one run.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct Occupancy {
 };
 // A piece is in use from the start of what writes it to the end of what reads it last before it is written
 // anew. `timing` must hold events.
-Occupancy occupancy_of(const Program& program, const TimingResult& timing);
+Occupancy occupancy_of(const Program& program, const CoreDescription& description, int core,
+                       const TimingResult& timing);
 
 }  // namespace assay::backend

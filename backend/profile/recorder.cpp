@@ -11,11 +11,13 @@
 namespace assay::backend {
 namespace {
 
-constexpr int kHost = 1, kCore = 2;
+constexpr int kHost = 1, kCore = 2;  // the second core's process comes after the first's
 constexpr TraceWriter::Track kHostThread{kHost, 1}, kCollectives{kCore, 100};
 
 TraceWriter::Track track_of(const TimingEvent& event) {
-  return {kCore, event.kind == EventKind::transfer ? 10 + event.track : 1 + event.track};
+  const bool ring = event.kind == EventKind::transfer;
+  const int a_core = ring ? kDmaQueues : kEngines;
+  return {kCore + event.track / a_core, (ring ? 10 : 1) + event.track % a_core};
 }
 
 std::string label(const Instruction& i) {
@@ -49,20 +51,25 @@ double percent(double part, double whole) { return whole > 0 ? 100 * part / whol
 
 }  // namespace
 
-Recorder::Recorder(const CoreDescription& core, int64_t max_events)
-    : core_(core), max_events_(max_events), clock_(core, {.active_cores = 1, .events = true}) {
+Recorder::Recorder(const CoreDescription& core, int cores, int64_t max_events)
+    : core_(core), cores_(cores), max_events_(max_events), clock_(core, {.active_cores = 1, .events = true}) {
   write_names();
 }
 
 void Recorder::write_names() {
   trace_.name_process(kHost, "host");
   trace_.name_track(kHostThread, "host thread", 0);
-  trace_.name_process(kCore, std::string(core_.core_version) + " (" + core_.name + ", simulated)");
-  for (int e = 0; e < kEngines; ++e) {
-    trace_.name_track({kCore, 1 + e}, std::string(name_of(static_cast<Engine>(e))) + " engine", e);
+  for (int c = 0; c < cores_; ++c) {
+    const int core = kCore + c;
+    trace_.name_process(core, std::string(core_.core_version) +
+                                  (cores_ > 1 ? " core " + std::to_string(c) : "") + " (" + core_.name +
+                                  ", simulated)");
+    for (int e = 0; e < kEngines; ++e) {
+      trace_.name_track({core, 1 + e}, std::string(name_of(static_cast<Engine>(e))) + " engine", e);
+    }
+    for (int q = 0; q < kDmaQueues; ++q)
+      trace_.name_track({core, 10 + q}, "DMA " + stream_name(kEngines + q), 10 + q);
   }
-  for (int q = 0; q < kDmaQueues; ++q)
-    trace_.name_track({kCore, 10 + q}, "DMA " + stream_name(kEngines + q), 10 + q);
 }
 
 void Recorder::launch(const Program& program, const ProfiledNodes& nodes, uint64_t device_bytes) {
@@ -100,13 +107,13 @@ void Recorder::launch(const Program& program, const ProfiledNodes& nodes, uint64
   sum_.cycles += timing.cycles;
   sum_.instructions += timing.instructions;
   for (std::size_t k = 0; k < kOpcodes; ++k) sum_.by_opcode[k] += timing.by_opcode[k];
-  for (std::size_t e = 0; e < kEngines; ++e) {
+  for (std::size_t e = 0; e < sum_.engines.size(); ++e) {
     sum_.engines[e].active_s += timing.engines[e].active_s;
     sum_.engines[e].waiting_s += timing.engines[e].waiting_s;
     sum_.engines[e].contended_s += timing.engines[e].contended_s;
     sum_.engines[e].instructions += timing.engines[e].instructions;
   }
-  for (std::size_t q = 0; q < kDmaQueues; ++q) {
+  for (std::size_t q = 0; q < sum_.dma_engines.size(); ++q) {
     sum_.dma_engines[q].active_s += timing.dma_engines[q].active_s;
     sum_.dma_engines[q].bytes += timing.dma_engines[q].bytes;
   }
@@ -122,11 +129,11 @@ void Recorder::launch(const Program& program, const ProfiledNodes& nodes, uint64
   sum_.transpose_macs += timing.transpose_macs;
   for (std::size_t k = 0; k < kPathParts; ++k) sum_.critical_path_s[k] += timing.critical_path_s[k];
   const std::size_t semaphores = timing.semaphore_stream.size();
-  for (std::size_t e = 0; e < kEngines; ++e) {
+  for (std::size_t e = 0; e < timing.engines.size(); ++e) {
     for (std::size_t s = 0; s < semaphores; ++s) {
       const double seconds = timing.waiting_s[e * semaphores + s];
       if (seconds > 0) {
-        waiting_[std::string(name_of(static_cast<Engine>(e))) + " for " +
+        waiting_[stream_name(static_cast<int>(e / kEngines * kStreams + e % kEngines)) + " for " +
                  stream_name(timing.semaphore_stream[s])] += seconds;
       }
     }
@@ -138,10 +145,11 @@ void Recorder::launch(const Program& program, const ProfiledNodes& nodes, uint64
 void Recorder::write_run(const Program& program, const ProfiledNodes& nodes, const TimingResult& timing,
                          double start_s) {
   std::vector<double> starts(timing.events.size());
-  std::map<int, double> ends;
+  std::map<std::pair<int, int>, double> ends;
   for (std::size_t k = 0; k < timing.events.size(); ++k) {
     const TimingEvent& e = timing.events[k];
-    double& end = ends[track_of(e).thread];
+    const TraceWriter::Track track = track_of(e);
+    double& end = ends[{track.process, track.thread}];
     starts[k] = std::max(e.start_s, std::min(end, e.end_s));
     end = std::max(end, e.end_s);
   }
@@ -187,13 +195,15 @@ void Recorder::write_run(const Program& program, const ProfiledNodes& nodes, con
 }
 
 void Recorder::write_occupancy(const Program& program, const TimingResult& timing, double start_s) {
-  const Occupancy occupancy = occupancy_of(program, timing);
-  for (const OccupancySample& s : occupancy.sbuf_bytes) {
-    trace_.counter(kCore, "SBUF in use (a partition)", start_s + s.at_s, "bytes",
-                   static_cast<double>(s.value));
-  }
-  for (const OccupancySample& s : occupancy.psum_banks) {
-    trace_.counter(kCore, "PSUM in use", start_s + s.at_s, "banks", static_cast<double>(s.value));
+  for (int c = 0; c < program.cores; ++c) {
+    const Occupancy occupancy = occupancy_of(program, core_, c, timing);
+    for (const OccupancySample& s : occupancy.sbuf_bytes) {
+      trace_.counter(kCore + c, "SBUF in use (a partition)", start_s + s.at_s, "bytes",
+                     static_cast<double>(s.value));
+    }
+    for (const OccupancySample& s : occupancy.psum_banks) {
+      trace_.counter(kCore + c, "PSUM in use", start_s + s.at_s, "banks", static_cast<double>(s.value));
+    }
   }
 }
 
@@ -227,17 +237,18 @@ void Recorder::attribute(const Program& program, const ProfiledNodes& nodes, con
 
 // The time that is covered by what each node executes and moves: others may run at the same time.
 void Recorder::add_active(const Program& program, const ProfiledNodes& nodes, const TimingResult& timing) {
-  std::map<NodeTotals*, std::vector<std::pair<double, double>>> runs;
+  std::map<double*, std::vector<std::pair<double, double>>> runs;  // by the sum that they go into
   for (const TimingEvent& e : timing.events) {
-    const int32_t node = program.instructions[e.instruction].node;
-    if (e.kind == EventKind::wait || node < 0) continue;
-    runs[&nodes_[std::string(nodes.name(node))]].emplace_back(e.start_s, e.end_s);
+    if (e.kind == EventKind::wait) continue;
+    const Instruction& i = program.instructions[e.instruction];
+    runs[&core_active_s_[i.core]].emplace_back(e.start_s, e.end_s);
+    if (i.node >= 0) runs[&nodes_[std::string(nodes.name(i.node))].active_s].emplace_back(e.start_s, e.end_s);
   }
-  for (auto& [node, stretches] : runs) {
+  for (auto& [active_s, stretches] : runs) {
     std::sort(stretches.begin(), stretches.end());
     double until = 0;
     for (const auto& [start, end] : stretches) {
-      node->active_s += std::max(0.0, end - std::max(start, until));
+      *active_s += std::max(0.0, end - std::max(start, until));
       until = std::max(until, end);
     }
   }
@@ -297,8 +308,10 @@ std::string Recorder::summary() const {
   };
   constexpr auto kScratch = static_cast<std::size_t>(HbmKind::scratch);
   // bf16: a multiply-accumulate a cycle in each cell of the array.
-  const double peak = 2.0 * core_.max_contraction * core_.max_stationary_free * core_.tensor_ghz * 1e9;
-  const double bandwidth = chip(core_.generation).hbm_bytes_per_ns * 1e9 / chip(core_.generation).cores;
+  const double peak =
+      2.0 * cores_ * core_.max_contraction * core_.max_stationary_free * core_.tensor_ghz * 1e9;
+  const double bandwidth =
+      cores_ * chip(core_.generation).hbm_bytes_per_ns * 1e9 / chip(core_.generation).cores;
   const double transpose_flops = 2.0 * static_cast<double>(sum_.transpose_macs);
   const double model_flops = 2.0 * static_cast<double>(sum_.macs);
   const double hbm_read = sum(sum_.hbm_read), hbm_written = sum(sum_.hbm_written);
@@ -317,12 +330,19 @@ std::string Recorder::summary() const {
   double any = 0;
   for (std::size_t e = 0; e < kEngines; ++e) {
     const std::string name = std::string(name_of(static_cast<Engine>(e))) + "_engine_";
-    const EngineTiming& t = sum_.engines[e];
+    EngineTiming t = sum_.engines[e];
+    any = std::max({any, t.active_s, sum_.engines[kEngines + e].active_s});
+    if (cores_ > 1) {  // both engines of the name, as a mean of their times
+      const EngineTiming& second = sum_.engines[kEngines + e];
+      t.active_s = (t.active_s + second.active_s) / cores_;
+      t.waiting_s = (t.waiting_s + second.waiting_s) / cores_;
+      t.contended_s = (t.contended_s + second.contended_s) / cores_;
+      t.instructions += second.instructions;
+    }
     field(name + "active_time", t.active_s);
     field(name + "active_time_percent", percent(t.active_s, now_s_));
     field(name + "instruction_time", t.active_s + t.waiting_s + t.contended_s);
     field(name + "instruction_count", static_cast<double>(t.instructions));
-    any = std::max(any, t.active_s);
   }
   field("busiest_engine_active_time_percent", percent(any, now_s_));
   field("matmul_instruction_count",
@@ -346,8 +366,15 @@ std::string Recorder::summary() const {
   field("psum_write_bytes", static_cast<double>(psum_written_));
   field("spill_save_bytes", static_cast<double>(sum_.hbm_written[kScratch]));
   field("spill_reload_bytes", static_cast<double>(sum_.hbm_read[kScratch]));
-  field("dma_active_time", sum_.dma_active_s);
-  field("dma_active_time_percent", percent(sum_.dma_active_s, now_s_));
+  field("dma_active_time", sum_.dma_active_s / cores_);
+  field("dma_active_time_percent", percent(sum_.dma_active_s, cores_ * now_s_));
+  field("physical_core_count", cores_);
+  for (int c = 0; cores_ > 1 && c < cores_; ++c) {
+    const double active_s = core_active_s_[static_cast<std::size_t>(c)];
+    const std::string name = "core_" + std::to_string(c) + "_";
+    field(name + "active_time", active_s);
+    field(name + "idle_time", sum_.seconds - active_s);
+  }
   field("dma_transfer_count", static_cast<double>(sum_.transfers));
   field("dma_transfer_total_bytes", dma_bytes);
   field("dma_transfer_average_bytes",
@@ -358,7 +385,7 @@ std::string Recorder::summary() const {
   field("dma_transposed_bytes", static_cast<double>(transposed_bytes_));
   double dma_engines_active = 0;
   for (const DmaEngineTiming& e : sum_.dma_engines) dma_engines_active += e.active_s;
-  field("dma_engine_balance_percent", percent(dma_engines_active, busiest * kDmaEngines));
+  field("dma_engine_balance_percent", percent(dma_engines_active, busiest * cores_ * kDmaEngines));
   field("cc_op_count", static_cast<double>(collectives_));
   field("cc_op_active_time", collective_s_);
   field("cc_op_wait_time", collective_wait_s_);

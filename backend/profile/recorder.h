@@ -34,8 +34,9 @@ struct ProfiledNodes {
 
 class Recorder {
  public:
-  // Instructions and transfers are written up to `max_events` events; launches after that are one slice each.
-  Recorder(const CoreDescription& core, int64_t max_events);
+  // `cores`: physical ones that work together. Instructions and transfers are written up to `max_events`
+  // events; launches after that are one slice each.
+  Recorder(const CoreDescription& core, int cores, int64_t max_events);
 
   // One launch of a Program by the host, and its run. `device_bytes` is what else lies in HBM. Throws as
   // Clock::time does.
@@ -70,6 +71,7 @@ class Recorder {
   std::string summary() const;
 
   const CoreDescription& core_;
+  int cores_;
   int64_t max_events_;
   Clock clock_;
   TraceWriter trace_;
@@ -79,6 +81,7 @@ class Recorder {
   std::map<std::string, NodeTotals, std::less<>> nodes_;
   std::map<std::string, double> waiting_;  // "vector for q3"
   std::array<double, kCauses> causes_{};
+  std::array<double, kMaxCores> core_active_s_{};  // at least one engine or transfer of the core
   uint64_t launches_ = 0, launches_not_shown_ = 0, copies_ = 0, copied_bytes_ = 0, collectives_ = 0;
   uint64_t collective_bytes_ = 0, transposed_bytes_ = 0;
   uint64_t sbuf_read_ = 0, sbuf_written_ = 0, psum_read_ = 0, psum_written_ = 0;

@@ -15,10 +15,10 @@
 namespace assay::backend {
 namespace {
 
-// Every core has an equal share of its chip's HBM.
-uint64_t memory_of_one_core(Generation generation) {
+// Every physical core has an equal share of its chip's HBM.
+uint64_t memory_of(Generation generation, int cores) {
   const ChipDescription& c = chip(generation);
-  return static_cast<uint64_t>(c.hbm_bytes.value / c.cores.value);
+  return static_cast<uint64_t>(c.hbm_bytes.value / c.cores.value * cores);
 }
 
 assay_reason reason_of(ProgramErrorClass error_class) {
@@ -38,7 +38,9 @@ assay_reason reason_of(ProgramErrorClass error_class) {
 
 // ProgramBuilder::finish has validated every Program that runs here. The simulation shares the machine as
 // OpenMP's threads would: several workers at once are given parts of it.
-SimulatorOptions as_hosted(SimulatorOptions options) {
+SimulatorOptions as_hosted(const DeviceOptions& device) {
+  SimulatorOptions options = device.simulator;
+  options.cores = device.compile.lnc;
   options.validate = false;
   const char* threads = std::getenv("OMP_NUM_THREADS");
   if (options.threads == 0 && threads != nullptr) options.threads = std::max(0, std::atoi(threads));
@@ -58,10 +60,11 @@ std::string_view key_of(const plugin::NodeView& node, std::string& text) {
 Device::Device(const DeviceOptions& options, const std::string& cache_dir)
     : options_(options),
       core_(backend::core(options.target)),
-      memory_(std::make_shared<DeviceMemory>(memory_of_one_core(options.target))),
-      description_(std::string(core_.name) + ", 1 " + core_.core_version +
-                   (options.compile.lnc == 2 ? " of a logical core of 2" : "") + " (simulated)"),
-      simulator_(core_, as_hosted(options.simulator)),
+      memory_(std::make_shared<DeviceMemory>(memory_of(options.target, options.compile.lnc))),
+      description_(std::string(core_.name) + ", " +
+                   (options.compile.lnc == 2 ? "1 logical core of 2 " : "1 ") + core_.core_version +
+                   " (simulated)"),
+      simulator_(core_, as_hosted(options)),
       clock_(core_),
       disk_(cache_dir.empty() || options.cache_bytes == 0
                 ? std::nullopt
@@ -86,7 +89,9 @@ void Device::count_collective(std::string_view name, uint64_t bytes, double begi
   if (recorder_) recorder_->collective(name, bytes, wait_s, seconds);
 }
 
-void Device::start_profile() { recorder_ = std::make_unique<Recorder>(core_, options_.profile_events); }
+void Device::start_profile() {
+  recorder_ = std::make_unique<Recorder>(core_, lnc(), options_.profile_events);
+}
 
 std::string Device::finish_profile() {
   if (recorder_ == nullptr) return "[]";
