@@ -24,7 +24,7 @@ enum class Boundary : uint8_t {
 enum class Role : uint8_t {
   fit,      // constants are fitted to it
   check,    // predicted, never fitted to
-  context,  // contradicts other rows, repeats a row of the fit, or measures more than one core's clock:
+  context,  // contradicts other rows, repeats a row of the fit, or measures more than the clock models:
             // shown, not counted
 };
 std::string_view name_of(Boundary boundary);

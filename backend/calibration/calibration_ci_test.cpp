@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include "backend/calibration/workloads.h"
+#include "backend/isa/synchronize.h"
 #include "backend/simulator/timing/clock.h"
 #include "core/error.h"
 
@@ -145,13 +146,39 @@ TEST(CalibrationTest, WorkloadsFitEveryGeneration) {
          {"vector_add n=1024 columns=2", "copy_in partitions=128 columns=64", "activation_chain count=3",
           "matrix_product m=256 k=256 n=700", "conv2d in=128 out=256 height=12 width=20 pool=2",
           "mlp_context tokens=128 hidden=1024 intermediate=448",
-          "mlp_token tokens=4 hidden=1024 intermediate=448 cores=2",
+          "mlp_token tokens=4 hidden=1024 intermediate=448",
           "projection_token tokens=5 hidden=1024 outputs=384", "rmsnorm_quantise tokens=130 hidden=512"}) {
       const BuiltWorkload built = build(parse_workload(text, "test"), core(g), "test");
       const TimingResult r = Clock(core(g)).time(built.program);
       EXPECT_GT(r.seconds, core(g).kernel_floor_us * 1e-6) << text;
       EXPECT_EQ(r.instructions, built.program.instructions.size());
     }
+  }
+}
+
+// Both cores have work, and together they are faster than one.
+TEST(CalibrationTest, WorkloadsOfTwoCores) {
+  for (const char* text :
+       {"mlp_context tokens=512 hidden=1024 intermediate=448",
+        "mlp_token tokens=4 hidden=8192 intermediate=448",
+        "projection_token tokens=5 hidden=16384 outputs=384", "rmsnorm_quantise tokens=512 hidden=4096"}) {
+    const auto timed = [&](const std::string& cores) {
+      return build(parse_workload(text + cores, "test"), core(Generation::trn2), "test").program;
+    };
+    const Program pair = timed(" cores=2");
+    EXPECT_EQ(find_race(pair), std::nullopt) << text;
+    const TimingResult one = Clock(core(Generation::trn2)).time(timed("")),
+                       two = Clock(core(Generation::trn2)).time(pair);
+    EXPECT_LT(two.seconds, one.seconds) << text;
+    EXPECT_GT(two.seconds, one.seconds / 2) << text;
+    for (std::size_t c = 0; c < kMaxCores; ++c) {
+      EXPECT_GT(two.engines[c * kEngines + static_cast<std::size_t>(Engine::vector)].active_s, 0) << text;
+    }
+    EXPECT_THAT(message_of([&] {
+                  build(parse_workload(text + std::string(" cores=2"), "test"), core(Generation::trn1),
+                        "test");
+                }),
+                HasSubstr("LNC 2"));
   }
 }
 

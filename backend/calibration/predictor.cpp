@@ -5,16 +5,13 @@
 namespace assay::backend {
 
 Predictor::Predictor(const std::vector<CalibrationRow>& rows)
-    : rows_(rows), built_(rows.size()), active_cores_(rows.size(), 1), times_(rows.size()) {
+    : rows_(rows), built_(rows.size()), times_(rows.size()) {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const CalibrationRow& row = rows_[r];
     if (!why_not(r).empty() || row.boundary == Boundary::launch) continue;
     const std::string origin = "calibration row " + row.id;
     const Workload workload = parse_workload(row.workload, origin);
     built_[r] = std::make_unique<BuiltWorkload>(build(workload, core(row.target), origin));
-    const auto cores = workload.parameters.find("cores");
-    if (cores != workload.parameters.end())
-      active_cores_[r] = std::stoi(cores->second);  // build has checked it
     if (std::find(targets_.begin(), targets_.end(), row.target) == targets_.end())
       targets_.push_back(row.target);
   }
@@ -55,10 +52,8 @@ double Predictor::bare_us(std::size_t row, double dma_issue_ns) {
   CoreDescription what_if = core(rows_[row].target);
   what_if.dma_issue_ns.value = dma_issue_ns;
   what_if.kernel_floor_us.value = 0;
-  TimingOptions options;
-  options.active_cores = active_cores_[row];
   const BuiltWorkload& built = *built_[row];
-  const TimingResult timing = Clock(what_if, options).time(built.program);
+  const TimingResult timing = Clock(what_if).time(built.program);
   double seconds = timing.seconds;
   if (rows_[row].boundary == Boundary::transfer) {
     seconds = 0;

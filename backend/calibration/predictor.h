@@ -31,7 +31,6 @@ class Predictor {
   std::vector<CalibrationRow> rows_;
   std::vector<Generation> targets_;
   std::vector<std::unique_ptr<BuiltWorkload>> built_;  // null where not predicted
-  std::vector<int> active_cores_;
   std::vector<std::map<double, double>> times_;  // by row: of dma_issue_ns
 };
 

@@ -50,6 +50,15 @@ int64_t share(WorkloadParameters& p, int64_t value, int64_t cores, const char* n
   return value / cores;
 }
 
+// Physical cores of the logical one that the kernel is for.
+int cores_of(const CoreDescription& core, WorkloadParameters& p) {
+  const int64_t cores = p.integer("cores", 1, 1);
+  if (cores > (core.generation == Generation::trn1 ? 1 : kMaxCores))
+    p.fail(std::string("cores must be 1, or 2 where there is LNC 2; ") + core.name + " was asked for " +
+           std::to_string(cores));
+  return static_cast<int>(cores);
+}
+
 }  // namespace
 
 // Weights are loaded and transposed once; rows of the image, with the kernel's halo, stream past them.
@@ -152,82 +161,88 @@ BuiltWorkload convolution(const CoreDescription& core, WorkloadParameters& p) {
 }
 
 // Tokens in tiles of 128. RMSNorm's factor commutes with the products and is applied to their results; its
-// weight is folded into the projections.
+// weight is folded into the projections. Two cores share the tokens.
 BuiltWorkload mlp_context(const CoreDescription& core, WorkloadParameters& p) {
   constexpr int64_t kPiece = 1024;  // columns of an activation that are moved at a time
-  const int64_t tokens = p.integer("tokens"), hidden = p.integer("hidden"), cores = p.integer("cores", 1, 1);
-  const int64_t inner = share(p, p.integer("intermediate"), cores, "intermediate");
+  const int64_t tokens = p.integer("tokens"), hidden = p.integer("hidden"), inner = p.integer("intermediate");
+  const int cores = cores_of(core, p);
   p.finish();
-  require_tiles(p, tokens, "tokens");
+  require_tiles(p, share(p, tokens, cores, "tokens"), "tokens of a core");
   if (hidden % kPiece != 0) p.fail("hidden must be a multiple of 1024");
-  if (inner > kMovingColumns) p.fail("intermediate must be at most 512 a core");
+  if (inner > kMovingColumns) p.fail("intermediate must be at most 512");
   const int64_t steps = hidden / kTile, inner_tiles = (inner + kTile - 1) / kTile;
   const DType t = DType::bf16;
 
-  ProgramBuilder b(core);
-  Evictor evict(b);
+  ProgramBuilder b(core, cores);
   const int32_t x = b.input("x", t, tokens * hidden), gate = b.input("gate", t, hidden * inner);
   const int32_t up = b.input("up", t, hidden * inner), down = b.input("down", t, inner * hidden);
   const int32_t y = b.output("y", t, tokens * hidden);
-  const AccessPattern gates = b.sbuf(t, kTile, {steps, inner}), ups = b.sbuf(t, kTile, {steps, inner});
-  std::vector<AccessPattern> downs;
-  const auto project = [&](const AccessPattern& tile, int32_t tensor) {
-    b.dma_copy(tile, hbm_tile(t, tensor, 0, kTile, inner, {steps, inner}, {kTile * inner, 1}));
-  };
-  project(gates, gate);
-  project(ups, up);
-  for (int64_t i = 0; i < inner_tiles; ++i) {
-    const auto rows = static_cast<int>(std::min(kTile, inner - i * kTile));
-    downs.push_back(b.sbuf(t, rows, {hidden}));
-    b.dma_copy(downs.back(), hbm_tile(t, down, i * kTile * hidden, rows, hidden, {hidden}, {1}));
-  }
-  const AccessPattern turned = b.sbuf(t, kTile, {steps, kTile});
-  const AccessPattern act = b.sbuf(t, kTile, {inner}), silu = b.sbuf(t, kTile, {inner});
-  std::vector<AccessPattern> act_turned;
-  for (int64_t i = 0; i < inner_tiles; ++i)
-    act_turned.push_back(b.sbuf(t, static_cast<int>(std::min(kTile, inner - i * kTile)), {kTile}));
-  const AccessPattern squares = b.sbuf(DType::f32, kTile, {hidden / kPiece}),
-                      norm = b.sbuf(DType::f32, kTile, {1});
-  std::array<AccessPattern, 2> pieces, outs, banks, sums;
-  for (std::size_t k = 0; k < 2; ++k) {
-    pieces[k] = b.sbuf(t, kTile, {kPiece});
-    outs[k] = b.sbuf(t, kTile, {kPiece});
-    banks[k] = b.psum(transposed_dtype(core, t), kTile, {kTile});
-    sums[k] = b.psum(DType::f32, kTile, {kMovingColumns});
-  }
-  const AccessPattern gated = b.psum(DType::f32, kTile, {inner}), upped = b.psum(DType::f32, kTile, {inner});
-  const AccessPattern scratch = b.psum(t, kTile, {kPiece});
-  std::size_t piece = 0, bank = 0, sum = 0, out = 0;
-  for (int64_t token = 0; token < tokens; token += kTile) {
-    for (int64_t h = 0; h < hidden; h += kPiece, piece ^= 1) {
-      b.dma_copy(pieces[piece], hbm_tile(t, x, token * hidden + h, kTile, hidden, {kPiece}, {1}));
-      b.activation(scratch, pieces[piece], Activation::square,
-                   {.scale = 1.0f, .bias = {}, .reduce = squares.slice(0, h / kPiece, 1), .slope = 0});
-      for (int64_t c = 0; c < kPiece; c += kTile, bank ^= 1) {
-        transpose(b, evict, banks[bank], turned.select(0, (h + c) / kTile), pieces[piece].slice(0, c, kTile));
-      }
+  for (int c = 0; c < cores; ++c) {
+    b.set_core(c);
+    Evictor evict(b);
+    const AccessPattern gates = b.sbuf(t, kTile, {steps, inner}), ups = b.sbuf(t, kTile, {steps, inner});
+    std::vector<AccessPattern> downs;
+    const auto project = [&](const AccessPattern& tile, int32_t tensor) {
+      b.dma_copy(tile, hbm_tile(t, tensor, 0, kTile, inner, {steps, inner}, {kTile * inner, 1}));
+    };
+    project(gates, gate);
+    project(ups, up);
+    for (int64_t i = 0; i < inner_tiles; ++i) {
+      const auto rows = static_cast<int>(std::min(kTile, inner - i * kTile));
+      downs.push_back(b.sbuf(t, rows, {hidden}));
+      b.dma_copy(downs.back(), hbm_tile(t, down, i * kTile * hidden, rows, hidden, {hidden}, {1}));
     }
-    b.tensor_reduce(norm, squares, AluOp::add);
-    b.tensor_scalar(norm, norm, AluOp::multiply, 1.0f / static_cast<float>(hidden), false, AluOp::add, 1e-6f);
-    b.activation(norm, norm, Activation::rsqrt);
-    for (int64_t s = 0; s < steps; ++s) {
-      b.nc_matmul(gated, turned.select(0, s), gates.select(0, s), s > 0);
-      b.nc_matmul(upped, turned.select(0, s), ups.select(0, s), s > 0);
+    const AccessPattern turned = b.sbuf(t, kTile, {steps, kTile});
+    const AccessPattern act = b.sbuf(t, kTile, {inner}), silu = b.sbuf(t, kTile, {inner});
+    std::vector<AccessPattern> act_turned;
+    for (int64_t i = 0; i < inner_tiles; ++i)
+      act_turned.push_back(b.sbuf(t, static_cast<int>(std::min(kTile, inner - i * kTile)), {kTile}));
+    const AccessPattern squares = b.sbuf(DType::f32, kTile, {hidden / kPiece}),
+                        norm = b.sbuf(DType::f32, kTile, {1});
+    std::array<AccessPattern, 2> pieces, outs, banks, sums;
+    for (std::size_t k = 0; k < 2; ++k) {
+      pieces[k] = b.sbuf(t, kTile, {kPiece});
+      outs[k] = b.sbuf(t, kTile, {kPiece});
+      banks[k] = b.psum(transposed_dtype(core, t), kTile, {kTile});
+      sums[k] = b.psum(DType::f32, kTile, {kMovingColumns});
     }
-    b.activation(silu, gated, Activation::silu, {.scale = norm, .bias = {}, .reduce = {}, .slope = 0});
-    b.scalar_tensor_tensor(act, upped, AluOp::multiply, norm, AluOp::multiply, silu);
-    for (int64_t i = 0; i < inner_tiles; ++i, bank ^= 1) {
-      const AccessPattern& to = act_turned[static_cast<std::size_t>(i)];
-      transpose(b, evict, banks[bank], to, act.slice(0, i * kTile, to.partitions));
-    }
-    for (int64_t h = 0; h < hidden; h += kPiece, out ^= 1) {
-      for (int64_t c = 0; c < kPiece; c += kMovingColumns, sum ^= 1) {
-        for (std::size_t i = 0; i < downs.size(); ++i) {
-          b.nc_matmul(sums[sum], act_turned[i], downs[i].slice(0, h + c, kMovingColumns), i > 0);
+    const AccessPattern gated = b.psum(DType::f32, kTile, {inner}),
+                        upped = b.psum(DType::f32, kTile, {inner});
+    const AccessPattern scratch = b.psum(t, kTile, {kPiece});
+    std::size_t piece = 0, bank = 0, sum = 0, out = 0;
+    for (int64_t token = c * tokens / cores; token < (c + 1) * tokens / cores; token += kTile) {
+      for (int64_t h = 0; h < hidden; h += kPiece, piece ^= 1) {
+        b.dma_copy(pieces[piece], hbm_tile(t, x, token * hidden + h, kTile, hidden, {kPiece}, {1}));
+        b.activation(scratch, pieces[piece], Activation::square,
+                     {.scale = 1.0f, .bias = {}, .reduce = squares.slice(0, h / kPiece, 1), .slope = 0});
+        for (int64_t c = 0; c < kPiece; c += kTile, bank ^= 1) {
+          transpose(b, evict, banks[bank], turned.select(0, (h + c) / kTile),
+                    pieces[piece].slice(0, c, kTile));
         }
-        evict(outs[out].slice(0, c, kMovingColumns), sums[sum]);
       }
-      b.dma_copy(hbm_tile(t, y, token * hidden + h, kTile, hidden, {kPiece}, {1}), outs[out], kStores);
+      b.tensor_reduce(norm, squares, AluOp::add);
+      b.tensor_scalar(norm, norm, AluOp::multiply, 1.0f / static_cast<float>(hidden), false, AluOp::add,
+                      1e-6f);
+      b.activation(norm, norm, Activation::rsqrt);
+      for (int64_t s = 0; s < steps; ++s) {
+        b.nc_matmul(gated, turned.select(0, s), gates.select(0, s), s > 0);
+        b.nc_matmul(upped, turned.select(0, s), ups.select(0, s), s > 0);
+      }
+      b.activation(silu, gated, Activation::silu, {.scale = norm, .bias = {}, .reduce = {}, .slope = 0});
+      b.scalar_tensor_tensor(act, upped, AluOp::multiply, norm, AluOp::multiply, silu);
+      for (int64_t i = 0; i < inner_tiles; ++i, bank ^= 1) {
+        const AccessPattern& to = act_turned[static_cast<std::size_t>(i)];
+        transpose(b, evict, banks[bank], to, act.slice(0, i * kTile, to.partitions));
+      }
+      for (int64_t h = 0; h < hidden; h += kPiece, out ^= 1) {
+        for (int64_t c = 0; c < kPiece; c += kMovingColumns, sum ^= 1) {
+          for (std::size_t i = 0; i < downs.size(); ++i) {
+            b.nc_matmul(sums[sum], act_turned[i], downs[i].slice(0, h + c, kMovingColumns), i > 0);
+          }
+          evict(outs[out].slice(0, c, kMovingColumns), sums[sum]);
+        }
+        b.dma_copy(hbm_tile(t, y, token * hidden + h, kTile, hidden, {kPiece}, {1}), outs[out], kStores);
+      }
     }
   }
   return {b.finish(), 1};
@@ -266,14 +281,15 @@ AccessPattern root_mean_square(ProgramBuilder& b, const AccessPattern& x, int64_
   return out;
 }
 
-// dst [columns on partitions, tokens] (+)= weight tiles^T x for the steps first .. first + count - 1.
+// dst [columns on partitions, tokens] = weight tiles^T x for the steps first .. first + count - 1, or adds
+// it.
 void accumulate(ProgramBuilder& b, const std::vector<AccessPattern>& sums, const AccessPattern& weights,
-                const AccessPattern& x, int64_t first, int64_t count) {
+                const AccessPattern& x, int64_t first, int64_t count, bool add) {
   for (int64_t s = 0; s < count; ++s) {
     int64_t column = 0;
     for (const AccessPattern& sum : sums) {
       b.nc_matmul(sum, weights.select(0, s).slice(0, column, sum.partitions), x.select(1, first + s),
-                  first + s > 0);
+                  add || s > 0);
       column += sum.partitions;
     }
   }
@@ -288,141 +304,227 @@ std::vector<AccessPattern> column_sums(const AccessPattern& bank, int64_t column
   return out;
 }
 
-// Streams weight [hidden, columns] through SBUF, rows as load_tokens lays them out, and multiplies.
-void stream(ProgramBuilder& b, int32_t weight, int64_t hidden, int64_t columns, const AccessPattern& x,
-            const std::vector<AccessPattern>& sums, std::array<AccessPattern, 4>& buffers,
-            std::size_t& turn) {
+// Streams a core's part of weight [hidden, columns], one of `cores` parts by rows, through SBUF, rows as
+// load_tokens lays them out, and multiplies.
+void stream(ProgramBuilder& b, int32_t weight, int64_t hidden, int64_t columns, int part, int cores,
+            const AccessPattern& x, const std::vector<AccessPattern>& sums,
+            std::array<AccessPattern, 4>& buffers, std::size_t& turn) {
   const int64_t steps = hidden / kTile, piece = buffers[0].sizes[0];
-  for (int64_t s = 0; s < steps; s += piece, turn = (turn + 1) % buffers.size()) {
-    const int64_t count = std::min(piece, steps - s);
+  const int64_t first = part * steps / cores, end = (part + 1) * steps / cores;
+  for (int64_t s = first; s < end; s += piece, turn = (turn + 1) % buffers.size()) {
+    const int64_t count = std::min(piece, end - s);
     const AccessPattern tile = buffers[turn].slice(0, 0, count).slice(1, 0, columns);
     b.dma_copy(tile, hbm_tile(DType::bf16, weight, s * columns, kTile, steps * columns, {count, columns},
                               {columns, 1}));
-    accumulate(b, sums, tile, x, s, count);
+    accumulate(b, sums, tile, x, s, count, s > first);
   }
+}
+
+// Sums over a part of the rows on each of two cores, and what the other core sends of its own.
+struct Partial {
+  AccessPattern own, received;
+};
+Partial partial_sums(ProgramBuilder& b, std::size_t sums, int64_t tokens) {
+  const auto count = static_cast<int64_t>(sums);
+  const Partial out{b.sbuf(DType::f32, kTile, {count, tokens}), b.sbuf(DType::f32, kTile, {count, tokens})};
+  b.memset(out.own, 0.0f);  // where the last sum has fewer rows
+  return out;
+}
+// From PSUM to the other core.
+void send(ProgramBuilder& b, const std::vector<AccessPattern>& sums, const Partial& mine,
+          const Partial& other) {
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    b.tensor_copy(mine.own.partition_slice(0, sums[i].partitions).select(0, static_cast<int64_t>(i)),
+                  sums[i]);
+  }
+  b.dma_copy(other.received, mine.own);
+}
+// The whole sums, of as many rows each.
+std::vector<AccessPattern> receive(ProgramBuilder& b, const std::vector<AccessPattern>& sums,
+                                   const Partial& mine) {
+  b.tensor_tensor(mine.received, mine.own, mine.received, AluOp::add);
+  std::vector<AccessPattern> out;
+  for (const AccessPattern& sum : sums)
+    out.push_back(
+        mine.received.partition_slice(0, sum.partitions).select(0, static_cast<int64_t>(out.size())));
+  return out;
 }
 
 }  // namespace
 
+// Two cores: each has half of the rows of gate and up, sends its sums to the other, and has half of the
+// columns of down, as the kernels of nki-library divide the hidden dimension; so few tokens are normalised by
+// both.
 BuiltWorkload mlp_token(const CoreDescription& core, WorkloadParameters& p) {
-  const int64_t tokens = p.integer("tokens"), hidden = p.integer("hidden"), cores = p.integer("cores", 1, 1);
-  const int64_t inner = share(p, p.integer("intermediate"), cores, "intermediate");
+  const int64_t tokens = p.integer("tokens"), hidden = p.integer("hidden"), inner = p.integer("intermediate");
+  const int cores = cores_of(core, p);
   p.finish();
-  require_tiles(p, hidden, "hidden");
-  if (tokens > 32 || inner > 16 * kTile) p.fail("at most 32 tokens and 2048 intermediate columns a core");
+  require_tiles(p, share(p, hidden, cores, "hidden"), "hidden of a core");
+  if (tokens > 32 || inner > 16 * kTile) p.fail("at most 32 tokens and 2048 intermediate columns");
   const DType t = DType::bf16;
-  ProgramBuilder b(core);
+  ProgramBuilder b(core, cores);
   const int32_t x = b.input("x", t, tokens * hidden), gate = b.input("gate", t, hidden * inner);
   const int32_t up = b.input("up", t, hidden * inner), down = b.input("down", t, inner * hidden);
   const int32_t y = b.output("y", t, hidden * tokens);
-  const AccessPattern normed = root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden);
-  std::array<AccessPattern, 4> buffers;
-  for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, inner});
-  std::size_t turn = 0;
-  const AccessPattern gate_bank = b.psum(DType::f32, kTile, {kMovingColumns}),
-                      up_bank = b.psum(DType::f32, kTile, {kMovingColumns});
-  const std::vector<AccessPattern> gates = column_sums(gate_bank, inner, tokens);
-  const std::vector<AccessPattern> ups = column_sums(up_bank, inner, tokens);
-  stream(b, gate, hidden, inner, normed, gates, buffers, turn);
-  stream(b, up, hidden, inner, normed, ups, buffers, turn);
-  std::vector<AccessPattern> acts, downs;
-  for (std::size_t i = 0; i < gates.size(); ++i) {
-    const AccessPattern silu = b.sbuf(DType::f32, gates[i].partitions, {tokens});
-    b.activation(silu, gates[i], Activation::silu);
-    acts.push_back(b.sbuf(t, gates[i].partitions, {tokens}));
-    b.tensor_tensor(acts.back(), ups[i], silu, AluOp::multiply);
-  }
-  for (std::size_t i = 0; i < acts.size(); ++i) {
-    downs.push_back(b.sbuf(t, acts[i].partitions, {hidden}));
-    b.dma_copy(downs.back(), hbm_tile(t, down, static_cast<int64_t>(i) * kTile * hidden, acts[i].partitions,
-                                      hidden, {hidden}, {1}));
-  }
-  const int64_t steps = hidden / kTile, group = kMovingColumns / tokens;  // results of a bank
-  const AccessPattern result = b.sbuf(t, kTile, {steps, tokens});
-  std::array<AccessPattern, 2> banks{b.psum(DType::f32, kTile, {kMovingColumns}),
-                                     b.psum(DType::f32, kTile, {kMovingColumns})};
-  std::size_t bank = 0;
-  for (int64_t s0 = 0; s0 < steps; s0 += group, bank ^= 1) {
-    const int64_t count = std::min(group, steps - s0);
-    for (int64_t s = s0; s < s0 + count; ++s) {
-      const AccessPattern sum = banks[bank].slice(0, (s - s0) * tokens, tokens);
-      for (std::size_t i = 0; i < acts.size(); ++i)
-        b.nc_matmul(sum, downs[i].slice(0, s * kTile, kTile), acts[i], i > 0);
+  struct OfCore {
+    std::vector<AccessPattern> gates, ups;
+    Partial gate, up;
+  };
+  std::vector<OfCore> parts(static_cast<std::size_t>(cores));
+  for (int c = 0; c < cores; ++c) {
+    b.set_core(c);
+    OfCore& part = parts[static_cast<std::size_t>(c)];
+    const AccessPattern normed = root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden);
+    std::array<AccessPattern, 4> buffers;
+    for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, inner});
+    std::size_t turn = 0;
+    part.gates = column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), inner, tokens);
+    part.ups = column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), inner, tokens);
+    if (cores > 1) {
+      part.gate = partial_sums(b, part.gates.size(), tokens);
+      part.up = partial_sums(b, part.ups.size(), tokens);
     }
-    b.tensor_copy(result.slice(0, s0, count),
-                  banks[bank].slice(0, 0, count * tokens).reshaped({count, tokens}));
+    stream(b, gate, hidden, inner, c, cores, normed, part.gates, buffers, turn);
+    stream(b, up, hidden, inner, c, cores, normed, part.ups, buffers, turn);
   }
-  b.dma_copy(hbm_tile(t, y, 0, kTile, tokens, {steps, tokens}, {kTile * tokens, 1}), result);
+  for (int c = 0; cores > 1 && c < cores; ++c) {
+    b.set_core(c);
+    const OfCore &mine = parts[static_cast<std::size_t>(c)], &other = parts[static_cast<std::size_t>(1 - c)];
+    send(b, mine.gates, mine.gate, other.gate);
+    send(b, mine.ups, mine.up, other.up);
+  }
+  for (int c = 0; c < cores; ++c) {
+    b.set_core(c);
+    const OfCore& part = parts[static_cast<std::size_t>(c)];
+    const std::vector<AccessPattern> gates = cores > 1 ? receive(b, part.gates, part.gate) : part.gates;
+    const std::vector<AccessPattern> ups = cores > 1 ? receive(b, part.ups, part.up) : part.ups;
+    const int64_t columns = hidden / cores, first = c * columns;
+    std::vector<AccessPattern> acts, downs;
+    for (std::size_t i = 0; i < gates.size(); ++i) {
+      const AccessPattern silu = b.sbuf(DType::f32, gates[i].partitions, {tokens});
+      b.activation(silu, gates[i], Activation::silu);
+      acts.push_back(b.sbuf(t, gates[i].partitions, {tokens}));
+      b.tensor_tensor(acts.back(), ups[i], silu, AluOp::multiply);
+    }
+    for (std::size_t i = 0; i < acts.size(); ++i) {
+      downs.push_back(b.sbuf(t, acts[i].partitions, {columns}));
+      b.dma_copy(downs.back(), hbm_tile(t, down, static_cast<int64_t>(i) * kTile * hidden + first,
+                                        acts[i].partitions, hidden, {columns}, {1}));
+    }
+    const int64_t steps = columns / kTile, group = kMovingColumns / tokens;  // results of a bank
+    const AccessPattern result = b.sbuf(t, kTile, {steps, tokens});
+    std::array<AccessPattern, 2> banks{b.psum(DType::f32, kTile, {kMovingColumns}),
+                                       b.psum(DType::f32, kTile, {kMovingColumns})};
+    std::size_t bank = 0;
+    for (int64_t s0 = 0; s0 < steps; s0 += group, bank ^= 1) {
+      const int64_t count = std::min(group, steps - s0);
+      for (int64_t s = s0; s < s0 + count; ++s) {
+        const AccessPattern sum = banks[bank].slice(0, (s - s0) * tokens, tokens);
+        for (std::size_t i = 0; i < acts.size(); ++i)
+          b.nc_matmul(sum, downs[i].slice(0, s * kTile, kTile), acts[i], i > 0);
+      }
+      b.tensor_copy(result.slice(0, s0, count),
+                    banks[bank].slice(0, 0, count * tokens).reshaped({count, tokens}));
+    }
+    b.dma_copy(hbm_tile(t, y, first * tokens, kTile, tokens, {steps, tokens}, {kTile * tokens, 1}), result);
+  }
   return {b.finish(), 1};
 }
 
+// Two cores: each has half of the rows and sends its sums to the other; both have the results, each stores
+// the blocks of 128 whose turn is its own.
 BuiltWorkload projection_token(const CoreDescription& core, WorkloadParameters& p) {
-  const int64_t tokens = p.integer("tokens"), hidden = p.integer("hidden"), cores = p.integer("cores", 1, 1);
-  const int64_t outputs = share(p, p.integer("outputs"), cores, "outputs");
+  const int64_t tokens = p.integer("tokens"), hidden = p.integer("hidden"), outputs = p.integer("outputs");
+  const int cores = cores_of(core, p);
   p.finish();
-  require_tiles(p, hidden, "hidden");
-  if (tokens > 32 || outputs > 16 * kTile) p.fail("at most 32 tokens and 2048 outputs a core");
+  require_tiles(p, share(p, hidden, cores, "hidden"), "hidden of a core");
+  if (tokens > 32 || outputs > 16 * kTile) p.fail("at most 32 tokens and 2048 outputs");
   const DType t = DType::bf16;
-  ProgramBuilder b(core);
+  ProgramBuilder b(core, cores);
   const int32_t x = b.input("x", t, tokens * hidden), w = b.input("w", t, hidden * outputs);
   const int32_t y = b.output("y", t, outputs * tokens);
-  const AccessPattern normed = root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden);
-  std::array<AccessPattern, 4> buffers;
-  for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, outputs});
-  std::size_t turn = 0;
-  const std::vector<AccessPattern> sums =
-      column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), outputs, tokens);
-  stream(b, w, hidden, outputs, normed, sums, buffers, turn);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const AccessPattern out = b.sbuf(t, sums[i].partitions, {tokens});
-    b.tensor_copy(out, sums[i]);
-    b.dma_copy(
-        hbm_tile(t, y, static_cast<int64_t>(i) * kTile * tokens, sums[i].partitions, tokens, {tokens}, {1}),
-        out);
+  struct OfCore {
+    std::vector<AccessPattern> sums;
+    Partial partial;
+  };
+  std::vector<OfCore> parts(static_cast<std::size_t>(cores));
+  for (int c = 0; c < cores; ++c) {
+    b.set_core(c);
+    OfCore& part = parts[static_cast<std::size_t>(c)];
+    const AccessPattern normed = root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden);
+    std::array<AccessPattern, 4> buffers;
+    for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, outputs});
+    std::size_t turn = 0;
+    part.sums = column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), outputs, tokens);
+    if (cores > 1) part.partial = partial_sums(b, part.sums.size(), tokens);
+    stream(b, w, hidden, outputs, c, cores, normed, part.sums, buffers, turn);
+  }
+  for (int c = 0; cores > 1 && c < cores; ++c) {
+    b.set_core(c);
+    const OfCore& mine = parts[static_cast<std::size_t>(c)];
+    send(b, mine.sums, mine.partial, parts[static_cast<std::size_t>(1 - c)].partial);
+  }
+  for (int c = 0; c < cores; ++c) {
+    b.set_core(c);
+    const OfCore& part = parts[static_cast<std::size_t>(c)];
+    const std::vector<AccessPattern> sums = cores > 1 ? receive(b, part.sums, part.partial) : part.sums;
+    for (auto i = static_cast<std::size_t>(c); i < sums.size(); i += static_cast<std::size_t>(cores)) {
+      const AccessPattern out = b.sbuf(t, sums[i].partitions, {tokens});
+      b.tensor_copy(out, sums[i]);
+      b.dma_copy(
+          hbm_tile(t, y, static_cast<int64_t>(i) * kTile * tokens, sums[i].partitions, tokens, {tokens}, {1}),
+          out);
+    }
   }
   return {b.finish(), 1};
 }
 
+// Two cores share the tokens.
 BuiltWorkload rmsnorm_quantise(const CoreDescription& core, WorkloadParameters& p) {
-  const int64_t cores = p.integer("cores", 1, 1), tokens = share(p, p.integer("tokens"), cores, "tokens");
-  const int64_t hidden = p.integer("hidden");
+  const int64_t all = p.integer("tokens"), hidden = p.integer("hidden");
+  const int cores = cores_of(core, p);
   p.finish();
+  const int64_t tokens = share(p, all, cores, "tokens");
   const DType t = DType::bf16, narrow = DType::f8e4m3;
-  ProgramBuilder b(core);
-  const int32_t x = b.input("x", t, tokens * hidden), weight = b.input("weight", t, hidden);
-  const int32_t y = b.output("y", narrow, tokens * hidden), scales = b.output("scales", DType::f32, tokens);
-  const auto rows = static_cast<int>(std::min(tokens, kTile));
-  const AccessPattern gamma = b.sbuf(t, rows, {hidden});
-  b.dma_copy(gamma, hbm_tile(t, weight, 0, rows, 0, {hidden}, {1}));
-  struct Buffers {
-    AccessPattern x, y, quantised, norm, largest, scale;
-  };
-  std::array<Buffers, 2> buffers;
-  for (Buffers& k : buffers) {
-    k = {b.sbuf(t, rows, {hidden}),      {},
-         b.sbuf(narrow, rows, {hidden}), b.sbuf(DType::f32, rows, {1}),
-         b.sbuf(DType::f32, rows, {1}),  b.sbuf(DType::f32, rows, {1})};
-  }
-  const AccessPattern normed = b.sbuf(t, rows, {hidden});
-  std::size_t turn = 0;
-  for (int64_t token = 0; token < tokens; token += kTile, turn ^= 1) {
-    Buffers& k = buffers[turn];
-    const auto n = static_cast<int>(std::min(kTile, tokens - token));
-    const auto part = [&](const AccessPattern& a) { return a.partition_slice(0, n); };
-    b.dma_copy(part(k.x), hbm_tile(t, x, token * hidden, n, hidden, {hidden}, {1}));
-    b.activation(part(normed), part(k.x), Activation::square,
-                 {.scale = 1.0f, .bias = {}, .reduce = part(k.norm), .slope = 0});
-    b.tensor_scalar(part(k.norm), part(k.norm), AluOp::multiply, 1.0f / static_cast<float>(hidden), false,
-                    AluOp::add, 1e-6f);
-    b.activation(part(k.norm), part(k.norm), Activation::rsqrt);
-    b.scalar_tensor_tensor(part(normed), part(k.x), AluOp::multiply, part(k.norm), AluOp::multiply,
-                           part(gamma));
-    b.tensor_reduce(part(k.largest), part(normed), AluOp::abs_max);
-    b.tensor_scalar(part(k.scale), part(k.largest), AluOp::max, 1e-6f, false, AluOp::multiply, 1.0f / 240);
-    b.activation(part(k.largest), part(k.scale), Activation::reciprocal);
-    b.tensor_scalar(part(k.quantised), part(normed), AluOp::multiply, part(k.largest));
-    b.dma_copy(hbm_tile(narrow, y, token * hidden, n, hidden, {hidden}, {1}), part(k.quantised), kStores);
-    b.dma_copy(hbm_tile(DType::f32, scales, token, n, 1, {1}, {1}), part(k.scale), kStores);
+  ProgramBuilder b(core, cores);
+  const int32_t x = b.input("x", t, all * hidden), weight = b.input("weight", t, hidden);
+  const int32_t y = b.output("y", narrow, all * hidden), scales = b.output("scales", DType::f32, all);
+  for (int c = 0; c < cores; ++c) {
+    b.set_core(c);
+    const auto rows = static_cast<int>(std::min(tokens, kTile));
+    const AccessPattern gamma = b.sbuf(t, rows, {hidden});
+    b.dma_copy(gamma, hbm_tile(t, weight, 0, rows, 0, {hidden}, {1}));
+    struct Buffers {
+      AccessPattern x, y, quantised, norm, largest, scale;
+    };
+    std::array<Buffers, 2> buffers;
+    for (Buffers& k : buffers) {
+      k = {b.sbuf(t, rows, {hidden}),      {},
+           b.sbuf(narrow, rows, {hidden}), b.sbuf(DType::f32, rows, {1}),
+           b.sbuf(DType::f32, rows, {1}),  b.sbuf(DType::f32, rows, {1})};
+    }
+    const AccessPattern normed = b.sbuf(t, rows, {hidden});
+    std::size_t turn = 0;
+    const int64_t end = (c + 1) * tokens;
+    for (int64_t token = c * tokens; token < end; token += kTile, turn ^= 1) {
+      Buffers& k = buffers[turn];
+      const auto n = static_cast<int>(std::min(kTile, end - token));
+      const auto part = [&](const AccessPattern& a) { return a.partition_slice(0, n); };
+      b.dma_copy(part(k.x), hbm_tile(t, x, token * hidden, n, hidden, {hidden}, {1}));
+      b.activation(part(normed), part(k.x), Activation::square,
+                   {.scale = 1.0f, .bias = {}, .reduce = part(k.norm), .slope = 0});
+      b.tensor_scalar(part(k.norm), part(k.norm), AluOp::multiply, 1.0f / static_cast<float>(hidden), false,
+                      AluOp::add, 1e-6f);
+      b.activation(part(k.norm), part(k.norm), Activation::rsqrt);
+      b.scalar_tensor_tensor(part(normed), part(k.x), AluOp::multiply, part(k.norm), AluOp::multiply,
+                             part(gamma));
+      b.tensor_reduce(part(k.largest), part(normed), AluOp::abs_max);
+      b.tensor_scalar(part(k.scale), part(k.largest), AluOp::max, 1e-6f, false, AluOp::multiply, 1.0f / 240);
+      b.activation(part(k.largest), part(k.scale), Activation::reciprocal);
+      b.tensor_scalar(part(k.quantised), part(normed), AluOp::multiply, part(k.largest));
+      b.dma_copy(hbm_tile(narrow, y, token * hidden, n, hidden, {hidden}, {1}), part(k.quantised), kStores);
+      b.dma_copy(hbm_tile(DType::f32, scales, token, n, 1, {1}, {1}), part(k.scale), kStores);
+    }
   }
   return {b.finish(), 1};
 }
