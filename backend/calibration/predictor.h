@@ -31,7 +31,7 @@ class Predictor {
   std::vector<CalibrationRow> rows_;
   std::vector<Generation> targets_;
   std::vector<std::unique_ptr<BuiltWorkload>> built_;  // null where not predicted
-  std::vector<std::map<double, double>> times_;  // by row: of dma_issue_ns
+  std::vector<std::map<double, double>> times_;        // by row: of dma_issue_ns
 };
 
 }  // namespace assay::backend
