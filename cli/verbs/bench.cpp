@@ -20,6 +20,7 @@
 #include "harness/worker/locate.h"
 #include "suites/gla/bench_gla.h"
 #include "suites/layers/bench_layers.h"
+#include "suites/layers/growth.h"
 #include "suites/ops/bench_ops.h"
 #include "sweeps/sources.h"
 
@@ -86,13 +87,14 @@ int bench_rate(const RunOptions& run, int64_t count) {
   return result.summary.exit_status();
 }
 
-// Every operator and every model of the catalogue.
+// Every operator, every model of the catalogue, and graphs of more and more nodes.
 int bench_compile_phases(const RunOptions& run, bool json) {
   CompileBenchOptions options;
   options.run = run;
   if (run.compile_repeats > 0) options.repeats = run.compile_repeats;
   std::vector<Case> cases = cases_of({"ops"});
   for (Case& c : cases_of({"models"})) cases.push_back(std::move(c));
+  for (Case& c : suites::growth_cases()) cases.push_back(std::move(c));
   std::filesystem::create_directories(run.out);
   const CompileBenchResult result = bench_compile(options, cases, [&](int repeat, const std::string& id) {
     if (!run.quiet) std::fprintf(stderr, "%d/%d  %s\n", repeat + 1, options.repeats, id.c_str());

@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kGrowth = "growth";  // growth/NODES
+
 // "12.31 [11.90, 14.02]": median and range in milliseconds.
 std::string summary(const std::vector<double>& seconds) {
   if (seconds.empty()) return "-";
@@ -19,9 +21,14 @@ std::string summary(const std::vector<double>& seconds) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", median_of(seconds) * 1e3, *low * 1e3, *high * 1e3);
 }
 
-double median_over(const CompileBenchResult& result, std::vector<double> CompileBenchRow::*phase) {
+// "ops", "models", "growth".
+std::string kind_of(const CompileBenchRow& row) { return row.id.substr(0, row.id.find('/')); }
+
+double median_over(const CompileBenchResult& result, const std::string& kind,
+                   std::vector<double> CompileBenchRow::*phase) {
   std::vector<double> medians;
   for (const CompileBenchRow& row : result.rows) {
+    if (kind_of(row) != kind) continue;
     if (row.not_timed.empty() && !(row.*phase).empty()) medians.push_back(median_of(row.*phase));
   }
   return median_of(medians);
@@ -34,7 +41,7 @@ std::string milliseconds(double seconds) {
 }  // namespace
 
 std::string compile_bench_text(const CompileBenchResult& result) {
-  std::size_t width = 8;
+  std::size_t width = 16;
   for (const CompileBenchRow& row : result.rows) width = std::max(width, row.id.size());
   std::string out = fmt::format(
       "compile phases of {} in ms, median [least, most]; a cold load starts from an empty cache\n",
@@ -58,10 +65,22 @@ std::string compile_bench_text(const CompileBenchResult& result) {
       out += "  compiled again although warm: " + fmt::format("{}", fmt::join(reasons, ", "));
     out += "\n";
   }
-  out += fmt::format("{:<{}}  {:>26}  {:>26}  {:>26}\n", "median", width,
-                     milliseconds(median_over(result, &CompileBenchRow::cold)),
-                     milliseconds(median_over(result, &CompileBenchRow::disk_warm)),
-                     milliseconds(median_over(result, &CompileBenchRow::memory_warm)));
+  std::vector<std::string> kinds;
+  for (const CompileBenchRow& row : result.rows) {
+    if (kinds.empty() || kinds.back() != kind_of(row)) kinds.push_back(kind_of(row));
+  }
+  for (const std::string& kind : kinds) {
+    if (kind == kGrowth) continue;
+    out += fmt::format("{:<{}}  {:>26}  {:>26}  {:>26}\n", "median of " + kind, width,
+                       milliseconds(median_over(result, kind, &CompileBenchRow::cold)),
+                       milliseconds(median_over(result, kind, &CompileBenchRow::disk_warm)),
+                       milliseconds(median_over(result, kind, &CompileBenchRow::memory_warm)));
+  }
+  for (const CompileBenchRow& row : result.rows) {
+    if (kind_of(row) != kGrowth || row.cold.empty()) continue;
+    const double nodes = std::stod(row.id.substr(kGrowth.size() + 1));
+    out += fmt::format("{:<{}}  {:>23.1f} us a node\n", row.id, width, median_of(row.cold) / nodes * 1e6);
+  }
   return out;
 }
 
