@@ -47,8 +47,7 @@ bool writes_hbm(const Program& program, const Instruction& i) {
 
 class Splitter {
  public:
-  Splitter(const Program& program, const CoreDescription& core)
-      : program_(program), core_(core), sources_(sources_of(program)) {
+  Splitter(const Program& program, const CoreDescription& core) : core_(core), sources_(sources_of(program)) {
     const std::size_t n = program.instructions.size();
     stage_.assign(n, 0);
     owners_.assign(n, 0);
@@ -136,7 +135,6 @@ class Splitter {
     for (std::size_t k = 0; k < n; ++k) owners_[roots[k]] = k < best ? kFirst : kSecond;
   }
 
-  const Program& program_;
   const CoreDescription& core_;
   std::vector<std::vector<uint32_t>> sources_;
   std::vector<uint32_t> stage_;  // by instruction

@@ -258,5 +258,32 @@ TEST(GraphCompilerTest, LimitsAreClassesOfTheirOwn) {
   EXPECT_EQ(open[0].error_class, CompileErrorClass::dynamic_shape);
 }
 
+// The classes that are left: an argument, PSUM, and what only a defect of a kernel could bring about.
+TEST(GraphCompilerTest, ArgumentsPsumAndDefectsAreClassesToo) {
+  GraphBuilder b("argument");
+  const ValueId q = b.input("q", DType::f32, {1, 2, 8, 16});
+  b.output(
+      b.call("aten::scaled_dot_product_attention.default",
+             {{"query", ValueArg{q}}, {"key", ValueArg{q}}, {"value", ValueArg{q}}, {"dropout_p", 0.5}}));
+  const std::vector<CompileError> argument = errors_of(b.build(), core(Generation::trn2));
+  ASSERT_EQ(argument.size(), 1u);
+  EXPECT_EQ(argument[0].error_class, CompileErrorClass::unsupported_argument);
+  EXPECT_THAT(argument[0].message, HasSubstr("dropout_p"));
+
+  GraphBuilder m("product");
+  const ValueId x = m.input("x", DType::bf16, {64, 64});
+  m.output(m.call("aten::mm.default", {{"self", ValueArg{x}}, {"mat2", ValueArg{x}}}));
+  const Graph product = m.build();
+  CoreDescription no_psum = core(Generation::trn2);
+  no_psum.psum_banks.value = 0;
+  const std::vector<CompileError> psum = errors_of(product, no_psum);
+  ASSERT_EQ(psum.size(), 1u);
+  EXPECT_EQ(psum[0].error_class, CompileErrorClass::psum_overflow);
+
+  // An instruction on an engine that lacks it, a semaphore that nothing raises: no graph is at fault.
+  EXPECT_EQ(class_of(ProgramErrorClass::engine), CompileErrorClass::internal);
+  EXPECT_EQ(class_of(ProgramErrorClass::semaphore), CompileErrorClass::internal);
+}
+
 }  // namespace
 }  // namespace assay::backend

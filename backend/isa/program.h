@@ -108,8 +108,9 @@ struct Instruction {
 enum class HbmKind : uint8_t { input, output, scratch, constant };
 // The stream in which an instruction completes.
 inline std::size_t stream_of(const Instruction& i) {
-  const int in_core = is_dma(i.opcode) ? kEngines + i.queue : static_cast<int>(i.engine);
-  return static_cast<std::size_t>(i.core * kStreams + in_core);
+  const std::size_t in_core =
+      is_dma(i.opcode) ? std::size_t{kEngines} + i.queue : static_cast<std::size_t>(i.engine);
+  return std::size_t{i.core} * kStreams + in_core;
 }
 
 // Each core has an SBUF and a PSUM of its own; the byte of a partition where that of core `core` begins. One
