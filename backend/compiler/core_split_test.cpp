@@ -145,6 +145,40 @@ TEST(CoreSplitTest, SourcesArePartsOfATile) {
   EXPECT_TRUE(sources[5].empty());
 }
 
+// The same parts written again take the place of the earlier ones; what is written by a mask does not.
+TEST(CoreSplitTest, SourcesOfPartsThatAreWrittenAgain) {
+  ProgramBuilder b(core(Generation::trn2));
+  const AccessPattern t = b.sbuf(DType::f32, 128, {8}), other = b.sbuf(DType::f32, 128, {8}),
+                      mask = b.sbuf(DType::u8, 128, {4});
+  const AccessPattern even = t.slice(0, 0, 4, 2), odd = t.slice(0, 1, 4, 2);
+  b.memset_int(mask, 1);                                               // 0
+  for (const AccessPattern& part : {even, odd}) b.memset(part, 1.0f);  // 1, 2
+  for (const AccessPattern& part : {even, odd}) b.memset(part, 2.0f);  // 3, 4
+  b.tensor_copy(other, t);                                             // 5
+  b.copy_predicated(even, other.slice(0, 0, 4), mask);                 // 6
+  b.tensor_copy(other, t);                                             // 7
+  const std::vector<std::vector<uint32_t>> sources = sources_of(b.program());
+  EXPECT_EQ(sources[5], (std::vector<uint32_t>{3, 4}));
+  EXPECT_EQ(sources[6], (std::vector<uint32_t>{0, 3, 4, 5}));  // what it keeps
+  EXPECT_EQ(sources[7], (std::vector<uint32_t>{3, 4, 6}));
+}
+
+// A corner of a tile is written anew.
+TEST(CoreSplitTest, SourcesOfCorners) {
+  ProgramBuilder b(core(Generation::trn2));
+  const AccessPattern t = b.sbuf(DType::f32, 128, {8}), other = b.sbuf(DType::f32, 128, {8});
+  const AccessPattern corner = t.partition_slice(0, 32).slice(0, 0, 4);
+  b.memset(t, 1.0f);                                                        // 0
+  b.memset(corner, 2.0f);                                                   // 1
+  b.tensor_copy(other.partition_slice(0, 32).slice(0, 0, 4), corner);       // 2
+  b.tensor_copy(other.partition_slice(0, 32), t.partition_slice(0, 32));    // 3
+  b.tensor_copy(other.partition_slice(32, 32), t.partition_slice(32, 32));  // 4
+  const std::vector<std::vector<uint32_t>> sources = sources_of(b.program());
+  EXPECT_EQ(sources[2], (std::vector<uint32_t>{1}));
+  EXPECT_EQ(sources[3], (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(sources[4], (std::vector<uint32_t>{0}));
+}
+
 // Sums in PSUM: each product needs those before it.
 TEST(CoreSplitTest, SourcesOfAccumulation) {
   ProgramBuilder b(core(Generation::trn2));

@@ -38,10 +38,18 @@ bool overlaps(const AccessRegion& a, const AccessRegion& b) {
   return true;
 }
 
+// The columns of the inner block are some of the outer one's.
+bool columns_within(const AccessRegion& outer, const AccessRegion& inner) {
+  if (outer.period == 0 || outer.period != inner.period) return false;
+  const int64_t shift = ((inner.phase - outer.phase) % outer.period + outer.period) % outer.period;
+  return shift + inner.width <= outer.width;
+}
+
 // Whether everything that overlaps(inner) overlaps(outer). Boxes do; of column blocks only their columns.
 bool covers(const AccessRegion& outer, const AccessRegion& inner) {
-  return (outer.dense || outer.period == 0) && outer.begin <= inner.begin && inner.end <= outer.end &&
-         outer.partition_begin <= inner.partition_begin && inner.partition_end <= outer.partition_end;
+  return (outer.dense || outer.period == 0 || columns_within(outer, inner)) && outer.begin <= inner.begin &&
+         inner.end <= outer.end && outer.partition_begin <= inner.partition_begin &&
+         inner.partition_end <= outer.partition_end;
 }
 
 AccessRegion region_of(const AccessPattern& a, bool write) {
@@ -57,7 +65,12 @@ AccessRegion region_of(const AccessPattern& a, bool write) {
   const auto element = static_cast<int64_t>(size_of(a.dtype));
   r.dense = a.is_dense();
   if (a.space == Space::hbm && a.partitions > 1 && a.partition_stride > 0) {
-    const AccessPattern::Extent row = a.partition_slice(0, 1).extent();
+    // What repeats every so many rows (chunks of a sequence) touches the same columns.
+    AccessPattern columns = a.partition_slice(0, 1);
+    for (std::size_t d = 0; d < columns.rank; ++d) {
+      if (columns.strides[d] % a.partition_stride == 0) columns.sizes[d] = 1;
+    }
+    const AccessPattern::Extent row = columns.extent();
     const int64_t period = a.partition_stride * element;
     if (row.end - row.begin <= period) {
       r.period = period;
@@ -74,6 +87,7 @@ class AccessLog {
   struct Record {
     AccessRegion region;
     std::size_t instruction;
+    const AccessPattern* pattern = nullptr;  // of add_write
   };
 
   // Calls `conflict(instruction)` for every earlier access that must complete first, then records this one.
@@ -98,22 +112,25 @@ class AccessLog {
         if (!superseded) records[kept++] = record;
       }
       records.resize(kept);
-      records.push_back({part, instruction});
+      records.push_back({part, instruction, nullptr});
     }
   }
 
-  // Records a write alone; what it overwrites of earlier ones is forgotten.
-  void add_write(const AccessRegion& region, int64_t bytes, std::size_t instruction) {
+  // Records a write alone; what it overwrites of earlier ones is forgotten: a `whole` one writes every byte
+  // of its pattern.
+  void add_write(const AccessRegion& region, int64_t bytes, std::size_t instruction,
+                 const AccessPattern& pattern, bool whole) {
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
       std::vector<Record>& records = bucket(region, b);
       AccessRegion part = region;
       part.begin = std::max(part.begin, b * bytes);
       part.end = std::min(part.end, (b + 1) * bytes);
       if (part.dense) {
-        for (Record& record : records) cut_off(record.region, part);
-        std::erase_if(records, [](const Record& r) { return r.region.begin >= r.region.end; });
+        cut_out(records, part);
+      } else if (whole) {
+        std::erase_if(records, [&](const Record& r) { return *r.pattern == pattern; });
       }
-      records.push_back({part, instruction});
+      records.push_back({part, instruction, &pattern});
     }
   }
   // Calls `found(instruction)` for every recorded write of these bytes; records nothing.
@@ -129,25 +146,35 @@ class AccessLog {
   }
 
  private:
-  // Takes `written` off one end of the box, where what is left is a box; an empty one has no bytes.
-  static void cut_off(AccessRegion& box, const AccessRegion& written) {
-    const bool all_bytes = written.begin <= box.begin && box.end <= written.end;
-    const bool all_partitions =
-        written.partition_begin <= box.partition_begin && box.partition_end <= written.partition_end;
-    if (all_partitions && written.begin < box.end && box.begin < written.end) {
-      if (written.begin <= box.begin) {
-        box.begin = std::min(written.end, box.end);
-      } else if (box.end <= written.end) {
-        box.end = written.begin;
+  // Takes the bytes of a dense write out of the records: what is left of a box is up to four boxes.
+  static void cut_out(std::vector<Record>& records, const AccessRegion& written) {
+    const std::size_t before = records.size();
+    std::size_t kept = 0;
+    for (std::size_t n = 0; n < before; ++n) {
+      const Record record = records[n];
+      const AccessRegion& box = record.region;
+      if (!overlaps(box, written)) {
+        records[kept++] = record;
+        continue;
       }
-    } else if (all_bytes && written.partition_begin < box.partition_end &&
-               box.partition_begin < written.partition_end) {
-      if (written.partition_begin <= box.partition_begin) {
-        box.partition_begin = written.partition_end;
-      } else if (box.partition_end <= written.partition_end) {
-        box.partition_end = written.partition_begin;
-      }
+      const auto leave = [&](int32_t partition_begin, int32_t partition_end, int64_t begin, int64_t end) {
+        if (partition_begin >= partition_end || begin >= end) return;
+        Record rest = record;
+        rest.region.partition_begin = partition_begin;
+        rest.region.partition_end = partition_end;
+        rest.region.begin = begin;
+        rest.region.end = end;
+        records.push_back(rest);
+      };
+      const int32_t first = std::max(box.partition_begin, written.partition_begin);
+      const int32_t last = std::min(box.partition_end, written.partition_end);
+      leave(box.partition_begin, first, box.begin, box.end);
+      leave(last, box.partition_end, box.begin, box.end);
+      leave(first, last, box.begin, std::min(box.end, written.begin));
+      leave(first, last, std::max(box.begin, written.end), box.end);
     }
+    records.erase(records.begin() + static_cast<std::ptrdiff_t>(kept),
+                  records.begin() + static_cast<std::ptrdiff_t>(before));
   }
 
   using Key = std::pair<int64_t, int64_t>;
@@ -174,6 +201,13 @@ bool never_written(const Program& program, const AccessRegion& region) {
   return kind == HbmKind::input || kind == HbmKind::constant;
 }
 
+// Leaves some elements of its destination as they were, according to data.
+bool writes_partly(const Instruction& i) {
+  return i.opcode == Opcode::copy_predicated || i.opcode == Opcode::dma_scatter ||
+         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::local_scatter) ||
+         (i.opcode == Opcode::dma_gather && i.skip_out_of_bounds);
+}
+
 }  // namespace
 
 void append_regions(const Program& program, const Instruction& i, std::vector<AccessRegion>& out) {
@@ -191,10 +225,7 @@ void append_regions(const Program& program, const Instruction& i, std::vector<Ac
       r.period = 0;
     }
     // Partial writers leave the rest as it was, and so depend on it.
-    const bool partial = indirect || i.opcode == Opcode::copy_predicated ||
-                         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::local_scatter) ||
-                         (i.opcode == Opcode::dma_gather && i.skip_out_of_bounds);
-    if (partial) r.dense = false;
+    if (indirect || writes_partly(i)) r.dense = false;
     out.push_back(r);
   }
 }
@@ -300,14 +331,20 @@ std::vector<std::vector<uint32_t>> sources_of(const Program& program) {
     append_regions(program, i, regions);
     std::vector<uint32_t>& sources = out[index];
     for (const AccessRegion& region : regions) {
-      if ((region.write && !i.accumulate) || never_written(program, region)) continue;
+      const bool read = !region.write || i.accumulate || writes_partly(i);
+      if (!read || never_written(program, region)) continue;
       log.find_writes(region, bucket_bytes(program, region),
                       [&](std::size_t j) { sources.push_back(static_cast<uint32_t>(j)); });
     }
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-    for (const AccessRegion& region : regions) {
-      if (region.write) log.add_write(region, bucket_bytes(program, region), index);
+    std::size_t r = 0;
+    for (std::size_t k = 0; k < i.operand_count; ++k) {
+      const AccessPattern& pattern = operand(program, i, k);
+      if (!pattern.defined()) continue;
+      const AccessRegion& region = regions[r++];
+      if (region.write)
+        log.add_write(region, bucket_bytes(program, region), index, pattern, !writes_partly(i));
     }
   }
   return out;

@@ -72,6 +72,25 @@ TEST(SynchronizeTest, ColumnBlocksInHbmAreIndependent) {
   EXPECT_EQ(find_race(program), std::nullopt);
 }
 
+// The same where each block consists of chunks of rows: heads of a sequence.
+TEST(SynchronizeTest, ColumnBlocksOfChunksAreIndependent) {
+  ProgramBuilder b(core(Generation::trn2));
+  constexpr int64_t kColumns = 64, kChunk = 128 * kColumns;
+  const int32_t out = b.output("y", DType::f32, 2 * kChunk);
+  const AccessPattern x = b.sbuf(DType::f32, 128, {2, 32}), y = b.sbuf(DType::f32, 128, {2, 32});
+  b.memset(x, 0.0f);
+  b.memset(y, 0.0f);
+  b.dma_copy(hbm_tile(DType::f32, out, 0, 128, kColumns, {2, 32}, {kChunk, 1}), x);
+  b.dma_copy(hbm_tile(DType::f32, out, 32, 128, kColumns, {2, 32}, {kChunk, 1}), y);
+  Program program = b.finish();
+  EXPECT_EQ(program.instructions[3].wait_count, 1);  // for its memset only
+  EXPECT_EQ(find_race(program), std::nullopt);
+  program.operands[program.instructions[3].operands].offset -= 4;
+  synchronize(program);
+  EXPECT_EQ(program.instructions[3].wait_count, 2);
+  EXPECT_EQ(find_race(program), std::nullopt);
+}
+
 TEST(SynchronizeTest, PartialWritersDependOnWhatTheyKeep) {
   ProgramBuilder b(core(Generation::trn2));
   const AccessPattern x = b.sbuf(DType::f32, 128, {8}), mask = b.sbuf(DType::u8, 128, {8});
