@@ -70,9 +70,7 @@ int32_t Linker::constant(const Program& piece, const HbmTensor& tensor) {
 uint8_t Linker::queue_of(const Instruction& i) {
   const auto [first, count] = queues_of(i.engine);
   if (i.queue < first || i.queue >= first + count) return i.queue;
-  return static_cast<uint8_t>(
-      first +
-      transfers_[static_cast<std::size_t>(i.core * kEngines) + static_cast<std::size_t>(i.engine)]++ % count);
+  return static_cast<uint8_t>(first + transfers_[lane_of(i)]++ % count);
 }
 
 void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::span<const int32_t> outputs,

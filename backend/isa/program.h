@@ -105,8 +105,12 @@ struct Instruction {
   uint8_t integer_count = 0;
 };
 
-enum class HbmKind : uint8_t { input, output, scratch, constant };
-// The stream in which an instruction completes.
+// Numbers over both cores: of the engine that issues an instruction, of a DMA's queue, of the stream in which
+// an instruction completes.
+inline std::size_t lane_of(const Instruction& i) {
+  return std::size_t{i.core} * kEngines + static_cast<std::size_t>(i.engine);
+}
+inline std::size_t ring_of(const Instruction& i) { return std::size_t{i.core} * kDmaQueues + i.queue; }
 inline std::size_t stream_of(const Instruction& i) {
   const std::size_t in_core =
       is_dma(i.opcode) ? std::size_t{kEngines} + i.queue : static_cast<std::size_t>(i.engine);
@@ -120,6 +124,7 @@ inline int64_t first_byte(const CoreDescription& description, Space space, int c
                                       : description.psum_banks * description.psum_bank_bytes);
 }
 
+enum class HbmKind : uint8_t { input, output, scratch, constant };
 struct HbmTensor {
   std::string name;
   HbmKind kind = HbmKind::scratch;

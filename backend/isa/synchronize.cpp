@@ -20,11 +20,6 @@ void merge(std::array<int32_t, kSize>& into, const std::array<int32_t, kSize>& o
   for (std::size_t s = 0; s < kSize; ++s) into[s] = std::max(into[s], other[s]);
 }
 
-std::size_t lane_of(const Instruction& i) {
-  return static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine));
-}
-std::size_t queue_of(const Instruction& i) { return static_cast<std::size_t>(i.core * kDmaQueues + i.queue); }
-
 bool overlaps(const AccessRegion& a, const AccessRegion& b) {
   if (a.space != b.space || a.tensor != b.tensor || a.end <= b.begin || b.end <= a.begin) return false;
   if (a.space != Space::hbm) {
@@ -273,15 +268,15 @@ void synchronize_cores(Program& program) {
       const std::size_t s = streams[j];
       if (s == stream) continue;  // a stream is in order
       if (engine_known[s] >= position[j]) continue;
-      if (dma && queue_clock[queue_of(i)][s] >= position[j]) continue;
+      if (dma && queue_clock[ring_of(i)][s] >= position[j]) continue;
       needed[index].push_back(j);
       merge(engine_known, completion[j]);
     }
     Clock done = engine_known;
     if (dma) {
-      merge(done, queue_clock[queue_of(i)]);
+      merge(done, queue_clock[ring_of(i)]);
       done[stream] = position[index];
-      queue_clock[queue_of(i)] = done;
+      queue_clock[ring_of(i)] = done;
     } else {
       done[stream] = position[index];
       engine_known = done;
@@ -378,10 +373,10 @@ std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& prog
       if (it != raiser.end() && it->second < index) merge(engine_known, completion[it->second]);
     }
     Clock done = engine_known;
-    if (is_dma(i.opcode)) merge(done, queue_clock[queue_of(i)]);
+    if (is_dma(i.opcode)) merge(done, queue_clock[ring_of(i)]);
     start[index] = done;
     done[stream] = position[index];
-    (is_dma(i.opcode) ? queue_clock[queue_of(i)] : engine_known) = done;
+    (is_dma(i.opcode) ? queue_clock[ring_of(i)] : engine_known) = done;
     completion[index] = done;
     for (std::size_t j = 0; j < index; ++j) {
       if (start[index][stream_of(program.instructions[j])] >= position[j]) continue;

@@ -86,7 +86,7 @@ void check_queues(const Program& p) {
   for (std::size_t index = 0; index < p.instructions.size(); ++index) {
     const Instruction& i = p.instructions[index];
     if (!is_dma(i.opcode)) continue;
-    int& engine = owner[i.core * kDmaQueues + i.queue];
+    int& engine = owner[ring_of(i)];
     if (engine >= 0 && engine != static_cast<int>(i.engine)) {
       fail(Class::argument, p.describe(index) + ": DMA queue " + std::to_string(i.queue) + " is fed by the " +
                                 std::string(name_of(static_cast<Engine>(engine))) + " engine already");

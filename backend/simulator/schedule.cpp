@@ -8,9 +8,6 @@ namespace assay::backend {
 
 std::vector<std::size_t> shuffled_order(const Program& program, uint64_t seed) {
   constexpr std::size_t kLanes = kMaxCores * kEngines, kQueues = kMaxCores * kDmaQueues;
-  const auto lane_of = [](const Instruction& i) {
-    return static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine));
-  };
   std::array<std::vector<std::size_t>, kLanes> engines;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     engines[lane_of(program.instructions[i])].push_back(i);
@@ -54,7 +51,7 @@ std::vector<std::size_t> shuffled_order(const Program& program, uint64_t seed) {
     const std::size_t index = engines[chosen][next[chosen]++];
     const Instruction& i = program.instructions[index];
     if (is_dma(i.opcode)) {
-      queues[static_cast<std::size_t>(i.core * kDmaQueues + i.queue)].push_back(index);
+      queues[ring_of(i)].push_back(index);
     } else {
       complete(index);
     }

@@ -188,7 +188,7 @@ class Clock::Impl {
 
 void Clock::Impl::decode(const Program& program) {
   program_ = &program;
-  lanes_ = static_cast<std::size_t>(program.cores * kEngines);
+  lanes_ = static_cast<std::size_t>(program.cores) * kEngines;
   const std::size_t n = program.instructions.size();
   timed_.resize(n);
   transfers_.clear();
@@ -200,7 +200,7 @@ void Clock::Impl::decode(const Program& program) {
   const double stall_cycles = core_.instruction_overhead_cycles + core_.access_latency_cycles;
   for (std::size_t index = 0; index < n; ++index) {
     const Instruction& i = program.instructions[index];
-    const auto e = static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine));
+    const std::size_t e = lane_of(i);
     Timed& t = timed_[index];
     t = Timed{};
     t.waits = i.waits;
@@ -240,8 +240,7 @@ void Clock::Impl::count(const Program& program, int64_t repeats) {
   for (std::size_t index = 0; index < program.instructions.size(); ++index) {
     const Instruction& i = program.instructions[index];
     result_.by_opcode[static_cast<std::size_t>(i.opcode)] += times;
-    result_.engines[static_cast<std::size_t>(i.core * kEngines + static_cast<int>(i.engine))].instructions +=
-        times;
+    result_.engines[lane_of(i)].instructions += times;
     if (i.signal >= 0 && repeats > 0) {
       result_.semaphore_stream[static_cast<std::size_t>(i.signal)] = static_cast<uint8_t>(stream_of(i));
     }
