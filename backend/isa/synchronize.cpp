@@ -189,13 +189,6 @@ int64_t bucket_bytes(const Program& program, const AccessRegion& region) {
                              1 << 12, 1 << 20);
 }
 
-// Inputs and constants cannot be written (validate.h), so their readers wait for nobody.
-bool never_written(const Program& program, const AccessRegion& region) {
-  if (region.space != Space::hbm) return false;
-  const HbmKind kind = program.tensors[static_cast<std::size_t>(region.tensor)].kind;
-  return kind == HbmKind::input || kind == HbmKind::constant;
-}
-
 // Leaves some elements of its destination as they were, according to data.
 bool writes_partly(const Instruction& i) {
   return i.opcode == Opcode::copy_predicated || i.opcode == Opcode::dma_scatter ||
@@ -204,6 +197,15 @@ bool writes_partly(const Instruction& i) {
 }
 
 }  // namespace
+
+bool conflict(const AccessRegion& a, const AccessRegion& b) { return (a.write || b.write) && overlaps(a, b); }
+
+// Validation refuses writes to them (validate.h).
+bool never_written(const Program& program, const AccessRegion& region) {
+  if (region.space != Space::hbm) return false;
+  const HbmKind kind = program.tensors[static_cast<std::size_t>(region.tensor)].kind;
+  return kind == HbmKind::input || kind == HbmKind::constant;
+}
 
 void append_regions(const Program& program, const Instruction& i, std::vector<AccessRegion>& out) {
   for (std::size_t k = 0; k < i.operand_count; ++k) {
@@ -382,7 +384,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_race(const Program& prog
       if (start[index][stream_of(program.instructions[j])] >= position[j]) continue;
       for (const AccessRegion& a : regions[index]) {
         for (const AccessRegion& b : regions[j]) {
-          if ((a.write || b.write) && overlaps(a, b)) return std::pair{j, index};
+          if (conflict(a, b)) return std::pair{j, index};
         }
       }
     }

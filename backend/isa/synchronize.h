@@ -24,6 +24,10 @@ struct AccessRegion {
   int64_t period, phase, width;
 };
 void append_regions(const Program& program, const Instruction& instruction, std::vector<AccessRegion>& out);
+// Whether both may touch the same bytes, one of them writing.
+bool conflict(const AccessRegion& a, const AccessRegion& b);
+// Inputs and constants: whoever reads them waits for nobody.
+bool never_written(const Program& program, const AccessRegion& region);
 
 // Replaces all waits and signals by those that order every read-after-write, write-after-read and
 // write-after-write between instructions of different engines and DMA queues. Each engine and each queue has

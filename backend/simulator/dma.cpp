@@ -52,23 +52,6 @@ void move_row(const Execution& e, const Row& to, const Row& from, std::byte* dst
   to.store_raw(dst, packed);
 }
 
-// Bytes from one row of a pattern to the next.
-int64_t pitch_of(const Machine& m, const AccessPattern& a) {
-  if (a.space == Space::hbm) return a.partition_stride * static_cast<int64_t>(size_of(a.dtype));
-  return (a.space == Space::sbuf ? m.sbuf : m.psum).pitch();
-}
-
-void copy_packed_rows(const Execution& e, int64_t bytes) {
-  Machine& m = e.machine;
-  const AccessPattern &d = e.op(0), &a = e.op(1);
-  const int64_t to_pitch = pitch_of(m, d), from_pitch = pitch_of(m, a);
-  std::byte* to = m.row(d, 0) + d.offset;
-  const std::byte* from = m.row(a, 0) + a.offset;
-  m.for_rows(d.partitions, d.elements(), [&](int p, Scratch&) {
-    std::memcpy(to + p * to_pitch, from + p * from_pitch, static_cast<std::size_t>(bytes));
-  });
-}
-
 // Rows that begin at neighbouring elements of HBM, each of elements far apart, to packed rows.
 void copy_turned_rows(const Execution& e) {
   constexpr int kRows = 32;
@@ -77,7 +60,8 @@ void copy_turned_rows(const Execution& e) {
   const auto element = static_cast<int64_t>(size_of(d.dtype));
   const int64_t tiles = a.rank == 2 ? a.sizes[0] : 1, count = a.sizes[a.rank - 1u];
   const int64_t tile_stride = a.rank == 2 ? a.strides[0] : 0, stride = a.strides[a.rank - 1u];
-  const int64_t to_pitch = pitch_of(m, d);
+  const int64_t to_pitch = d.space == Space::hbm ? d.partition_stride * element
+                                                 : (d.space == Space::sbuf ? m.sbuf : m.psum).pitch();
   std::byte* to = m.row(d, 0) + d.offset;
   const std::byte* from = m.row(a, 0) + a.offset;
   m.for_rows((d.partitions + kRows - 1) / kRows, d.elements(), [&](int block, Scratch&) {
@@ -94,24 +78,30 @@ bool is_turned(const AccessPattern& a) {
          (a.rank == 1 || a.rank == 2) && a.sizes[a.rank - 1u] > 1 && a.strides[a.rank - 1u] > 1;
 }
 
+// A copy within one HBM tensor may overlap itself: then it goes row by row, in order.
+bool within_one_tensor(const Execution& e) {
+  const AccessPattern &d = e.op(0), &a = e.op(1);
+  return d.space == Space::hbm && a.space == Space::hbm && d.tensor == a.tensor;
+}
+
+// Whether the copy is copy_turned_rows.
+bool turns_rows(const Execution& e) {
+  const AccessPattern &d = e.op(0), &a = e.op(1);
+  return is_turned(a) && d.partitions == a.partitions && !within_one_tensor(e) && !e.instruction.accumulate &&
+         d.dtype == a.dtype && Row(d).contiguous();
+}
+
 void copy(const Execution& e) {
+  if (turns_rows(e)) return copy_turned_rows(e);
   Machine& m = e.machine;
   const AccessPattern &d = e.op(0), &a = e.op(1);
   const Row to = m.make_row(d), from = m.make_row(a);
   const int64_t total = d.elements();
-  // A copy within one HBM tensor may overlap itself: then it goes row by row, in order.
-  const bool alone = d.space == Space::hbm && a.space == Space::hbm && d.tensor == a.tensor;
-  const int64_t work = alone ? 0 : total;
   if (to.count() == from.count()) {
-    if (!alone && !e.instruction.accumulate && d.dtype == a.dtype && to.contiguous()) {
-      const auto element = static_cast<int64_t>(size_of(d.dtype));
-      if (from.contiguous()) return copy_packed_rows(e, to.count() * element);
-      if (is_turned(a)) return copy_turned_rows(e);
-    }
-    m.for_rows(d.partitions, work,
-               [&](int p, Scratch& s) { move_row(e, to, from, m.row(d, p), m.row(a, p), p, s); });
+    for (int p = 0; p < d.partitions; ++p) move_row(e, to, from, m.row(d, p), m.row(a, p), p, m.scratch[0]);
     return;
   }
+  const int64_t work = within_one_tensor(e) ? 0 : total;
   // Rows of other lengths: through a packed buffer in row-major order.
   const bool raw = d.dtype == a.dtype;
   const auto element = static_cast<int64_t>(size_of(d.dtype));
@@ -195,6 +185,29 @@ void indirect(const Execution& e) {
 }
 
 }  // namespace
+
+bool dma_by_rows(const Execution& e) {
+  return e.instruction.opcode == Opcode::dma_copy && e.op(0).partitions == e.op(1).partitions &&
+         !within_one_tensor(e) && !turns_rows(e);
+}
+
+void execute_dma_rows(const Execution& e) {
+  Machine& m = e.machine;
+  const Row &to = e.row(0), &from = e.row(1);
+  // Rows of HBM are far from each other and, mostly, from the cache.
+  constexpr int kAhead = 2;
+  const bool reads = e.op(1).space == Space::hbm, writes = e.op(0).space == Space::hbm;
+  const auto prefetch = [&](int p) {
+    if (p >= e.end) return;
+    if (reads) from.prefetch(m.row(e.op(1), p), false);
+    if (writes) to.prefetch(m.row(e.op(0), p), true);
+  };
+  for (int p = e.first; p < e.first + kAhead; ++p) prefetch(p);
+  e.for_rows([&](int p, Scratch& s) {
+    prefetch(p + kAhead);
+    move_row(e, to, from, m.row(e.op(0), p), m.row(e.op(1), p), p, s);
+  });
+}
 
 void execute_dma(const Execution& e) {
   if (e.instruction.opcode == Opcode::dma_copy) return copy(e);

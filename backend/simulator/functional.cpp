@@ -9,6 +9,7 @@
 
 #include "backend/isa/validate.h"
 #include "backend/simulator/machine.h"
+#include "backend/simulator/row_batch.h"
 #include "backend/simulator/schedule.h"
 #include "backend/simulator/simulator.h"
 #include "backend/simulator/tensor_engine.h"
@@ -126,7 +127,8 @@ class FunctionalSimulator::Impl {
   Impl(const CoreDescription& core, const SimulatorOptions& options)
       : machine_(core, options, choose_threads(options.threads)),
         tensor_engine_(machine_, choose_kernel(options.matmul)),
-        other_psum_writes_(static_cast<std::size_t>(core.psum_banks * options.cores), 0) {}
+        rows_(machine_),
+        banks_(static_cast<std::size_t>(core.psum_banks * options.cores)) {}
 
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
                       std::span<const HbmBinding> outputs);
@@ -135,23 +137,31 @@ class FunctionalSimulator::Impl {
  private:
   void bind(const Program& program, std::span<const HbmBinding> inputs, std::span<const HbmBinding> outputs);
   void step(const Execution& e);
+  void execute(const Execution& e);
   void check_reads(const Execution& e);
   void check_read(const Execution& e, std::size_t k);
   void mark_writes(const Execution& e);
   void mark_cleared(const AccessPattern& psum);
   void count(const Execution& e);
-  // Grows with every write of another instruction than a matmul to the banks of a pattern of PSUM.
-  std::span<uint64_t> other_writes_of_banks(const AccessPattern& psum);
-  uint64_t other_writes(const AccessPattern& psum);
-  void count_other_write(const AccessPattern& psum);
+  // A bank of PSUM; an epoch of it ends when the next write is not of the same kind: a matmul's, or another
+  // engine's.
+  struct Bank {
+    uint64_t epoch = 0;
+    bool by_matmul = false;
+  };
+  std::span<Bank> banks_of(const AccessPattern& psum);
+  uint64_t epoch_of(const AccessPattern& psum);
+  bool is_product(const AccessPattern& psum);  // known to be written by matmuls alone
+  void begin_write(const AccessPattern& psum, bool by_matmul);
 
   Machine machine_;
   TensorEngine tensor_engine_;
+  RowBatch rows_;
   std::vector<std::byte> scratch_hbm_;
   ByteMask mask_;
-  KnownPatterns written_;                    // by anything
-  KnownPatterns products_;                   // by a matmul and, since, by nothing else in PSUM
-  std::vector<uint64_t> other_psum_writes_;  // by bank: what is no matmul and wrote to it
+  KnownPatterns written_;           // by anything
+  KnownPatterns written_in_epoch_;  // of PSUM, by the kind of write that the epoch has
+  std::vector<Bank> banks_;
   ExecutionCounts counts_;
 };
 
@@ -211,7 +221,7 @@ void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
   const bool psum = a.space == Space::psum;
   const bool needs_product =
       k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write;
-  if (needs_product ? products_.contains(a, other_writes(a)) : written_.contains(a)) return;
+  if (needs_product ? is_product(a) : written_.contains(a)) return;
   const TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
   mask_.assign(a);
   const auto complain = [&](TrapKind kind, bool by_matmul, const char* what) {
@@ -236,26 +246,35 @@ void FunctionalSimulator::Impl::check_reads(const Execution& e) {
   if (reads_destination(i) || accumulates) check_read(e, 0);
 }
 
-std::span<uint64_t> FunctionalSimulator::Impl::other_writes_of_banks(const AccessPattern& psum) {
+std::span<FunctionalSimulator::Impl::Bank> FunctionalSimulator::Impl::banks_of(const AccessPattern& psum) {
   const AccessPattern::Extent extent = psum.extent();
   const int64_t bytes = machine_.core.psum_bank_bytes, first = extent.begin / bytes,
                 end = (extent.end + bytes - 1) / bytes;
-  return std::span(other_psum_writes_)
-      .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+  return std::span(banks_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
 }
 
-uint64_t FunctionalSimulator::Impl::other_writes(const AccessPattern& psum) {
-  const std::span<uint64_t> banks = other_writes_of_banks(psum);
-  return std::accumulate(banks.begin(), banks.end(), uint64_t{0});
+uint64_t FunctionalSimulator::Impl::epoch_of(const AccessPattern& psum) {
+  const std::span<Bank> banks = banks_of(psum);
+  return std::accumulate(banks.begin(), banks.end(), uint64_t{0},
+                         [](uint64_t sum, const Bank& bank) { return sum + bank.epoch; });
 }
 
-void FunctionalSimulator::Impl::count_other_write(const AccessPattern& psum) {
-  for (uint64_t& writes : other_writes_of_banks(psum)) ++writes;
+bool FunctionalSimulator::Impl::is_product(const AccessPattern& psum) {
+  const std::span<Bank> banks = banks_of(psum);
+  return std::all_of(banks.begin(), banks.end(), [](const Bank& bank) { return bank.by_matmul; }) &&
+         written_in_epoch_.contains(psum, epoch_of(psum));
+}
+
+void FunctionalSimulator::Impl::begin_write(const AccessPattern& psum, bool by_matmul) {
+  for (Bank& bank : banks_of(psum)) {
+    if (bank.by_matmul != by_matmul) ++bank.epoch;
+    bank.by_matmul = by_matmul;
+  }
 }
 
 // Another engine than the Tensor engine wrote it.
 void FunctionalSimulator::Impl::mark_cleared(const AccessPattern& psum) {
-  count_other_write(psum);
+  begin_write(psum, false);
   mask_.assign(psum);
   machine_.psum.mark(psum, mask_, false);
   written_.insert(psum);
@@ -266,19 +285,17 @@ void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
   for (std::size_t k = 0; k < i.operand_count; ++k) {
     const AccessPattern& a = e.op(k);
     if (!is_written(i, k) || !on_chip(a)) continue;
-    const bool product = i.opcode == Opcode::nc_matmul;
-    if (a.space == Space::psum && !product) count_other_write(a);
-    const bool known =
-        product ? products_.contains(a, other_writes(a)) : a.space == Space::sbuf && written_.contains(a);
-    TileMemory& memory = a.space == Space::psum ? machine_.psum : machine_.sbuf;
-    if (known) {
+    const bool psum = a.space == Space::psum, product = i.opcode == Opcode::nc_matmul;
+    if (psum) begin_write(a, product);
+    TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
+    if (psum ? written_in_epoch_.contains(a, epoch_of(a)) : written_.contains(a)) {
       memory.touch(a);
       continue;
     }
     mask_.assign(a);
     memory.mark(a, mask_, product);
     written_.insert(a);
-    if (product) products_.insert(a, other_writes(a));
+    if (psum) written_in_epoch_.insert(a, epoch_of(a));
   }
 }
 
@@ -297,6 +314,25 @@ void FunctionalSimulator::Impl::count(const Execution& e) {
   }
 }
 
+// Products, and instructions by rows, wait for others of their kind.
+void FunctionalSimulator::Impl::execute(const Execution& e) {
+  if (e.instruction.opcode == Opcode::nc_matmul) {
+    rows_.flush();
+    return tensor_engine_.matmul(e);
+  }
+  tensor_engine_.flush();
+  if (RowBatch::takes(e)) {
+    if (e.instruction.opcode == Opcode::gpsimd && is_indexed(e.instruction.routine)) {
+      rows_.flush();
+      check_indices(e);
+    }
+    return rows_.add(e);
+  }
+  rows_.flush();
+  if (e.instruction.opcode == Opcode::nc_transpose) return tensor_engine_.transpose(e);
+  if (is_dma(e.instruction.opcode)) return execute_dma(e);
+}
+
 void FunctionalSimulator::Impl::step(const Execution& e) {
   if (machine_.clears_psum_first(e.instruction)) mark_cleared(e.op(0));
   if (machine_.options.traps) check_reads(e);
@@ -304,41 +340,7 @@ void FunctionalSimulator::Impl::step(const Execution& e) {
       e.op(0).space == Space::sbuf) {
     return count(e);
   }
-  if (e.instruction.opcode == Opcode::nc_matmul) {
-    tensor_engine_.matmul(e);
-  } else {
-    tensor_engine_.flush();
-    switch (e.instruction.opcode) {
-      case Opcode::nc_transpose:
-        tensor_engine_.transpose(e);
-        break;
-      case Opcode::activation:
-      case Opcode::tensor_tensor:
-      case Opcode::tensor_scalar:
-      case Opcode::scalar_tensor_tensor:
-      case Opcode::select:
-      case Opcode::copy_predicated:
-      case Opcode::memset:
-      case Opcode::tensor_copy:
-        execute_elementwise(e);
-        break;
-      case Opcode::dma_copy:
-      case Opcode::dma_gather:
-      case Opcode::dma_scatter:
-        execute_dma(e);
-        break;
-      case Opcode::iota:
-      case Opcode::affine_select:
-      case Opcode::gpsimd:
-        execute_gpsimd(e);
-        break;
-      case Opcode::semaphore_wait:
-        break;
-      default:
-        execute_reduction(e);
-        break;
-    }
-  }
+  execute(e);
   mark_writes(e);
   count(e);
 }
@@ -355,7 +357,7 @@ ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span
   machine_.sbuf.reset();
   machine_.psum.reset();
   written_.forget();
-  products_.forget();
+  written_in_epoch_.forget();
   tensor_engine_.discard();
   counts_ = {};
   const std::size_t n = program.instructions.size();
@@ -372,8 +374,10 @@ ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span
       for (std::size_t index = 0; index < n; ++index)
         step({machine_, program, index, program.instructions[index]});
     }
+    rows_.flush();
     tensor_engine_.flush();
   } catch (...) {
+    rows_.discard();
     tensor_engine_.discard();
     throw;
   }

@@ -32,9 +32,9 @@ void affine_row(const Execution& e, int p, int64_t* out) {
 
 void iota(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0));
+  const Row& dst = e.row(0);
   const int64_t n = dst.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 2, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     int64_t* x = s.ints(0, n);
     affine_row(e, p, x);
     dst.store(m.row(e.op(0), p), x);
@@ -43,9 +43,9 @@ void iota(const Execution& e) {
 
 void affine_select(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = dst.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 2, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     int64_t *x = s.ints(0, n), *zero = s.ints(1, n);
     affine_row(e, p, x);
     std::fill_n(zero, n, 0);
@@ -59,11 +59,11 @@ void affine_select(const Execution& e) {
 
 void cast(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = dst.count();
   const bool from_integer = is_integral(e.op(1).dtype);
   const bool lossy = m.options.quirks.integers_through_fp32;
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     if (from_integer && !lossy) {
       int64_t* x = s.ints(0, n);
       src.load(m.row(e.op(1), p), x);
@@ -78,11 +78,11 @@ int64_t last_size(const AccessPattern& a) { return a.sizes[static_cast<std::size
 
 void scan(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = dst.count(), length = last_size(e.op(1));
   const AluOp op = e.instruction.op0;
   const bool integers = is_integral(e.op(1).dtype) && !m.options.quirks.integers_through_fp32;
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 4, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     const auto run = [&](auto* x) {
       for (int64_t g = 0; g < n; g += length) {
         for (int64_t j = g + 1; j < g + length; ++j) alu(op, &x[j - 1], &x[j], &x[j], 1);
@@ -102,30 +102,11 @@ void scan(const Execution& e) {
   });
 }
 
-// Indices are checked before anything moves, in order, so that the trap does not depend on threads.
-void check_indices(const Execution& e, int64_t bound) {
-  Machine& m = e.machine;
-  const Row index = m.make_row(e.op(2));
-  const int64_t n = index.count();
-  int64_t* x = m.scratch[0].ints(0, n);
-  for (int p = 0; p < e.op(2).partitions; ++p) {
-    index.load(m.row(e.op(2), p), x);
-    for (int64_t j = 0; j < n; ++j) {
-      if (x[j] < 0 || x[j] >= bound) {
-        e.trap(TrapKind::index_out_of_bounds, "index " + std::to_string(x[j]) + " in row " +
-                                                  std::to_string(p) + ", element " + std::to_string(j) +
-                                                  "; legal are 0 to " + std::to_string(bound - 1));
-      }
-    }
-  }
-}
-
 void local_move(const Execution& e, bool gather) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), index = m.make_row(e.op(2));
+  const Row &dst = e.row(0), &src = e.row(1), &index = e.row(2);
   const int64_t n = index.count(), element = static_cast<int64_t>(size_of(e.op(0).dtype));
-  check_indices(e, gather ? src.count() : dst.count());
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 2, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     int64_t* at = s.ints(0, n);
     index.load(m.row(e.op(2), p), at);
     std::byte *from = s.bytes(0, src.count() * element), *to = s.bytes(1, dst.count() * element);
@@ -145,11 +126,11 @@ bool less(float a, float b) { return std::isnan(b) ? !std::isnan(a) : a < b; }  
 
 void sort(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), index = m.make_row(e.op(2));
+  const Row &dst = e.row(0), &src = e.row(1), &index = e.row(2);
   const int64_t n = dst.count(), length = last_size(e.op(1)),
                 element = static_cast<int64_t>(size_of(e.op(0).dtype));
   const bool integers = is_integral(e.op(1).dtype), descending = e.instruction.descending;
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 16, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     int64_t* order = s.ints(1, n);
     const auto arrange = [&](const auto* keys) {
       for (int64_t g = 0; g < n; g += length) {
@@ -181,10 +162,10 @@ void sort(const Execution& e) {
 
 void arg_extreme(const Execution& e, bool largest) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = src.count(), length = last_size(e.op(1));
   const bool integers = is_integral(e.op(1).dtype);
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 2, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     int64_t* best = s.ints(1, n / length);
     const auto search = [&](const auto* x, auto better) {
       for (int64_t g = 0; g < n; g += length) {
@@ -211,10 +192,10 @@ void arg_extreme(const Execution& e, bool largest) {
 
 void math(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
+  const Row &dst = e.row(0), &a = e.row(1), &b = e.row(2);
   const int64_t n = dst.count();
   const bool binary = is_binary(e.instruction.math);
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     const float* x = a.view(m.row(e.op(1), p), s.floats(0, n));
     const float* y = binary ? b.view(m.row(e.op(2), p), s.floats(1, n)) : nullptr;
     float* z = s.floats(2, n);
@@ -225,12 +206,12 @@ void math(const Execution& e) {
 
 void philox(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0));
+  const Row& dst = e.row(0);
   const int64_t n = dst.count();
   const auto key = static_cast<uint64_t>(e.integers()[0]), seed = static_cast<uint64_t>(e.integers()[1]);
   const auto first = static_cast<uint64_t>(e.integers()[2]);
   const PhiloxKey words{static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     int64_t* x = s.ints(0, n);
     for (int64_t j = 0; j < n; ++j) x[j] = draw_word(words, seed, first + static_cast<uint64_t>(p * n + j));
     dst.store(m.row(e.op(0), p), x);
@@ -238,6 +219,25 @@ void philox(const Execution& e) {
 }
 
 }  // namespace
+
+// Indices are checked before anything moves, in order, so that the trap does not depend on threads.
+void check_indices(const Execution& e) {
+  const bool gather = e.instruction.routine == GpSimdRoutine::local_gather;
+  Machine& m = e.machine;
+  const Row index = m.make_row(e.op(2));
+  const int64_t n = index.count(), bound = e.op(gather ? 1 : 0).free_elements();
+  int64_t* x = m.scratch[0].ints(0, n);
+  for (int p = 0; p < e.op(2).partitions; ++p) {
+    index.load(m.row(e.op(2), p), x);
+    for (int64_t j = 0; j < n; ++j) {
+      if (x[j] < 0 || x[j] >= bound) {
+        e.trap(TrapKind::index_out_of_bounds, "index " + std::to_string(x[j]) + " in row " +
+                                                  std::to_string(p) + ", element " + std::to_string(j) +
+                                                  "; legal are 0 to " + std::to_string(bound - 1));
+      }
+    }
+  }
+}
 
 void execute_gpsimd(const Execution& e) {
   if (e.instruction.opcode == Opcode::iota) return iota(e);

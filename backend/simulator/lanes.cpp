@@ -4,6 +4,10 @@
 #include <cmath>
 #include <cstring>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
+
 namespace assay::backend {
 namespace {
 
@@ -72,11 +76,43 @@ ASSAY_LANE bool number_with(AluOp op, const float* x, float number, bool reverse
       });
 }
 
+// Calls run(f) with f one of four operators.
+template <typename Run>
+ASSAY_LANE bool with_arithmetic(AluOp op, const Run& run) {
+  if (op != AluOp::add && op != AluOp::subtract && op != AluOp::multiply && op != AluOp::divide) return false;
+  return with_operator(op, run);
+}
+
+ASSAY_LANE bool blocks_of(AluOp op, const float* x, const float* y, bool one, float* out,
+                          const LaneBlocks& blocks) {
+  return with_arithmetic(
+      op, [&](auto f) __attribute__((always_inline)) {
+        for (int64_t a = 0; a < blocks.count; ++a) {
+          const int64_t at = a * blocks.stride;
+          const float first = y[at];
+          for (int64_t b = 0; b < blocks.width; ++b) out[at + b] = f(x[at + b], one ? first : y[at + b]);
+        }
+      });
+}
+
+ASSAY_LANE void copy_where_of(const uint8_t* choice, const uint32_t* from, uint32_t* to, int64_t n) {
+  ASSAY_IVDEP
+  for (int64_t i = 0; i < n; ++i) to[i] = choice[i] != 0 ? from[i] : to[i];
+}
+
 ASSAY_LANE void scale_and_shift_of(const float* x, float scale, float shift, float* out, int64_t n) {
   ASSAY_IVDEP
   for (int64_t i = 0; i < n; ++i) {
     const float scaled = x[i] * scale;
     out[i] = scaled + shift;
+  }
+}
+
+ASSAY_LANE void multiply_and_add_of(const float* x, float factor, const float* y, float* out, int64_t n) {
+  ASSAY_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const float product = x[i] * factor;
+    out[i] = product + y[i];
   }
 }
 
@@ -118,6 +154,73 @@ ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
   }
 }
 
+bool blocks_portable(AluOp op, const float* x, const float* y, bool one, float* out,
+                     const LaneBlocks& blocks) {
+  return blocks_of(op, x, y, one, out, blocks);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) bool blocks_avx2(AluOp op, const float* x, const float* y, bool one,
+                                                 float* out, const LaneBlocks& blocks) {
+  return blocks_of(op, x, y, one, out, blocks);
+}
+
+// Sixteen lanes hold some blocks and the gaps behind them, which are masked.
+#define ASSAY_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
+template <AluOp kOp>
+ASSAY_AVX512 void blocks_by_16(const float* x, const float* y, bool one, float* out,
+                               const LaneBlocks& blocks) {
+  const int stride = blocks.stride, at_once = 16 / stride;
+  uint32_t lanes = 0, lanes_of_y = 0;
+  alignas(64) int32_t places[16];
+  for (int i = 0; i < 16; ++i) {
+    lanes |= static_cast<uint32_t>(i % stride < blocks.width) << i;
+    lanes_of_y |= static_cast<uint32_t>(i % stride == 0) << i;
+    places[i] = one ? i / stride * stride : i;
+  }
+  if (!one) lanes_of_y = lanes;
+  const __m512i from = _mm512_load_si512(places);
+  for (int64_t a = 0; a < blocks.count; a += at_once) {
+    const int64_t left = blocks.count - a, at = a * stride;
+    const uint32_t inside = left < at_once ? (1u << left * stride) - 1 : 0xffffu;
+    const auto mask = static_cast<__mmask16>(lanes & inside);
+    const __m512 v = _mm512_maskz_loadu_ps(mask, x + at);
+    __m512 w = _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes_of_y & inside), y + at);
+    if (one) w = _mm512_permutexvar_ps(from, w);
+    __m512 z;
+    if constexpr (kOp == AluOp::add) {
+      z = _mm512_add_ps(v, w);
+    } else if constexpr (kOp == AluOp::subtract) {
+      z = _mm512_sub_ps(v, w);
+    } else if constexpr (kOp == AluOp::multiply) {
+      z = _mm512_mul_ps(v, w);
+    } else {
+      z = _mm512_maskz_div_ps(mask, v, w);
+    }
+    _mm512_mask_storeu_ps(out + at, mask, z);
+  }
+}
+
+bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* out, const LaneBlocks& blocks) {
+  switch (op) {
+    case AluOp::add:
+      blocks_by_16<AluOp::add>(x, y, one, out, blocks);
+      return true;
+    case AluOp::subtract:
+      blocks_by_16<AluOp::subtract>(x, y, one, out, blocks);
+      return true;
+    case AluOp::multiply:
+      blocks_by_16<AluOp::multiply>(x, y, one, out, blocks);
+      return true;
+    case AluOp::divide:
+      blocks_by_16<AluOp::divide>(x, y, one, out, blocks);
+      return true;
+    default:
+      return false;
+  }
+}
+#endif
+
 // NOLINTBEGIN(bugprone-macro-parentheses): attributes stand for themselves
 #define ASSAY_LANES(suffix, attributes)                                                                    \
   attributes bool pairs_##suffix(AluOp op, const float* x, const float* y, float* out, int64_t n) {        \
@@ -127,8 +230,15 @@ ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
                                   int64_t n) {                                                             \
     return number_with(op, x, number, reverse, out, n);                                                    \
   }                                                                                                        \
+  attributes void where_##suffix(const uint8_t* choice, const uint32_t* from, uint32_t* to, int64_t n) {   \
+    copy_where_of(choice, from, to, n);                                                                    \
+  }                                                                                                        \
   attributes void scale_##suffix(const float* x, float scale, float shift, float* out, int64_t n) {        \
     scale_and_shift_of(x, scale, shift, out, n);                                                           \
+  }                                                                                                        \
+  attributes void add_product_##suffix(const float* x, float factor, const float* y, float* out,           \
+                                       int64_t n) {                                                        \
+    multiply_and_add_of(x, factor, y, out, n);                                                             \
   }                                                                                                        \
   attributes void extremes_##suffix(const float* x, int64_t n, int32_t& least, int32_t& greatest) {        \
     extremes_of(x, n, least, greatest);                                                                    \
@@ -136,8 +246,9 @@ ASSAY_LANE void narrow(const float* x, std::byte* out, int64_t n) {
   attributes int32_t magnitude_##suffix(const float* x, int64_t n) { return greatest_magnitude_of(x, n); } \
   attributes void widen_##suffix(const std::byte* x, float* out, int64_t n) { widen(x, out, n); }          \
   attributes void narrow_##suffix(const float* x, std::byte* out, int64_t n) { narrow(x, out, n); }        \
-  constexpr Lanes kLanes_##suffix{pairs_##suffix,     number_##suffix, scale_##suffix, extremes_##suffix,  \
-                                  magnitude_##suffix, widen_##suffix,  narrow_##suffix};
+  constexpr Lanes kLanes_##suffix{                                                                         \
+      pairs_##suffix,       number_##suffix,   blocks_##suffix,    where_##suffix, scale_##suffix,         \
+      add_product_##suffix, extremes_##suffix, magnitude_##suffix, widen_##suffix, narrow_##suffix};
 // NOLINTEND(bugprone-macro-parentheses)
 
 ASSAY_LANES(portable, )

@@ -13,14 +13,29 @@ namespace assay::backend {
 // Which instructions are used; the best that the CPU has unless a test asks for less.
 enum class VectorWidth { best, avx2, portable };
 
+// Elements (a, b), a < count and b < width, at a * stride + b. The stride is 2, 4, 8 or 16 and at least the
+// width.
+struct LaneBlocks {
+  int64_t count;
+  int stride, width;
+};
+
 struct Lanes {
   // out[i] = x[i] op y[i]; `out` may be x or y. False, and nothing is written, if the operator is none of
   // add, subtract, multiply, divide, max, min and the comparisons.
   bool (*pairs)(AluOp op, const float* x, const float* y, float* out, int64_t n);
   // out[i] = x[i] op number, or number op x[i]; otherwise as above.
   bool (*number)(AluOp op, const float* x, float number, bool reverse, float* out, int64_t n);
+  // out[e] = x[e] op y[e] for all elements e of `blocks`; or, if `one`, op the first y of the block. `out`
+  // may be x or y. False, and nothing is written, if the operator is none of add, subtract, multiply and
+  // divide.
+  bool (*blocks)(AluOp op, const float* x, const float* y, bool one, float* out, const LaneBlocks& blocks);
+  // to[i] = from[i] where choice[i] is not 0.
+  void (*copy_where)(const uint8_t* choice, const uint32_t* from, uint32_t* to, int64_t n);
   // out[i] = x[i] * scale + shift, rounded twice; `out` may be x.
   void (*scale_and_shift)(const float* x, float scale, float shift, float* out, int64_t n);
+  // out[i] = x[i] * factor + y[i], rounded twice; `out` may be x or y.
+  void (*multiply_and_add)(const float* x, float factor, const float* y, float* out, int64_t n);
   // The least and the greatest of n >= 1 elements as ordered_bits.
   void (*extremes)(const float* x, int64_t n, int32_t& least, int32_t& greatest);
   // The greatest of their bits without the sign: of their magnitudes, NaN beyond infinity.

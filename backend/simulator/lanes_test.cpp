@@ -104,6 +104,67 @@ TEST(Lanes, ScaleAndShiftRoundTwice) {
   }
 }
 
+TEST(Lanes, ProductsAreAddedAfterRounding) {
+  const std::vector<float> x = lane_values();
+  std::vector<float> y(x.rbegin(), x.rend());
+  for (const VectorWidth width : kWidths) {
+    std::vector<float> out = y;
+    lanes(width).multiply_and_add(x.data(), 1.1f, out.data(), out.data(), static_cast<int64_t>(x.size()));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      volatile float product = x[i] * 1.1f;
+      ASSERT_TRUE(same_value(out[i], product + y[i])) << x[i];
+    }
+  }
+}
+
+// Elements between the blocks, and behind the last one, stay as they are.
+TEST(Lanes, BlocksOfNeighbours) {
+  const std::vector<float> values = lane_values();
+  for (const VectorWidth width : kWidths) {
+    for (const AluOp op : {AluOp::add, AluOp::subtract, AluOp::multiply, AluOp::divide, AluOp::max}) {
+      for (const int stride : {2, 4, 8, 16}) {
+        for (const int count : {1, 7, 40}) {
+          for (int wide = 1; wide <= stride; wide += wide < 4 ? 1 : 4) {
+            for (const bool one : {false, true}) {
+              const auto n = static_cast<std::size_t>(count * stride);
+              std::vector<float> x(n), y(n), want(n);
+              for (std::size_t i = 0; i < n; ++i) {
+                x[i] = want[i] = values[i * 5 % values.size()];
+                y[i] = values[(i * 3 + 11) % values.size()];
+              }
+              std::vector<float> out = x;
+              const bool done = lanes(width).blocks(op, out.data(), y.data(), one, out.data(),
+                                                    {.count = count, .stride = stride, .width = wide});
+              ASSERT_EQ(done, op != AluOp::max);
+              for (std::size_t i = 0; i < n && done; ++i) {
+                const std::size_t in_block = i % static_cast<std::size_t>(stride);
+                if (in_block < static_cast<std::size_t>(wide))
+                  want[i] = of_lanes(op, x[i], y[one ? i - in_block : i]);
+              }
+              for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(same_value(out[i], want[i])) << i;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Lanes, WordsAreCopiedWhereTheyAreChosen) {
+  for (const VectorWidth width : kWidths) {
+    std::vector<uint32_t> from, to, want;
+    std::vector<uint8_t> choice;
+    for (uint32_t i = 0; i < 77; ++i) {
+      from.push_back(0x7f800000u + i);
+      to.push_back(i);
+      choice.push_back(static_cast<uint8_t>(i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 0x80));
+      want.push_back(choice.back() != 0 ? from.back() : i);
+    }
+    lanes(width).copy_where(choice.data(), from.data(), to.data(), 77);
+    EXPECT_EQ(to, want);
+  }
+}
+
 TEST(Lanes, ExtremesInTheOrderOfBits) {
   const std::vector<float> x = lane_values();
   for (const VectorWidth width : kWidths) {

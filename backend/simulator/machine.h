@@ -83,12 +83,14 @@ struct Machine {
     return options.quirks.psum_accumulate && i.opcode == Opcode::nc_matmul && !i.accumulate &&
            !core.accumulate_on_any_write;
   }
+  // Elementary operations from which on several workers are worth it.
+  static constexpr int64_t kWorthwhile = 32768;
   // Calls f(p, scratch) for every partition, on several workers if `work` (in elementary operations) is worth
   // it.
   template <typename F>
   void for_rows(int partitions, int64_t work, const F& f) {
-    constexpr int64_t kWorthwhile = 32768;
-    const int rows_per_task = std::clamp(partitions / (pool.size() * 4), 1, 8);
+    const int rows_per_task =
+        std::max(std::clamp(partitions / (pool.size() * 4), 1, 8), partitions / WorkerPool::kMostTasks + 1);
     if (work < kWorthwhile || pool.size() == 1) {
       for (int p = 0; p < partitions; ++p) f(p, scratch[0]);
       return;
@@ -106,10 +108,22 @@ struct Execution {
   const Program& program;
   std::size_t index;
   const Instruction& instruction;
+  // Of instructions that are executed row by row (row_batch.h): those rows that are executed now, each
+  // operand's Row, and the worker's buffers.
+  int first = 0, end = 0;
+  const Row* rows = nullptr;
+  Scratch* scratch = nullptr;
 
   const AccessPattern& op(std::size_t k) const { return operand(program, instruction, k); }
+  const Row& row(std::size_t k) const { return rows[k]; }
   std::span<const int64_t> integers() const { return program.integers_of(instruction); }
   [[noreturn]] void trap(TrapKind kind, const std::string& what) const;
+
+  // Calls f(p, scratch) for every row p that is executed now.
+  template <typename F>
+  void for_rows(const F& f) const {
+    for (int p = first; p < end; ++p) f(p, *scratch);
+  }
 
   // Writes row `p` of operand `k`; rounds stochastically where that is on.
   void store(const Row& to, std::size_t k, int p, const float* values) const {
@@ -122,12 +136,22 @@ struct Execution {
   }
 };
 
-// Executors, by file: vector_engine.cpp, reductions.cpp, gpsimd_engine.cpp, dma.cpp.
+// Executors of rows, by file: vector_engine.cpp, reductions.cpp, gpsimd_engine.cpp, dma.cpp.
 void execute_elementwise(
     const Execution& e);  // activation, tensor_tensor, tensor_scalar, scalar_tensor_tensor,
                           // select, copy_predicated, memset, tensor_copy
 void execute_reduction(const Execution& e);  // tensor_reduce, scans, bn_*, max8, find_index8, match_replace8
 void execute_gpsimd(const Execution& e);     // iota, affine_select and the routines
+void execute_dma_rows(const Execution& e);   // what dma_by_rows
+
+// Of routines that move by indices: traps if one lies outside of its row.
+constexpr bool is_indexed(GpSimdRoutine routine) {
+  return routine == GpSimdRoutine::local_gather || routine == GpSimdRoutine::local_scatter;
+}
+void check_indices(const Execution& e);
+// Whether a DMA brings each row to a row of its own, as other instructions do.
+bool dma_by_rows(const Execution& e);
+// Any other DMA, all of it.
 void execute_dma(const Execution& e);
 
 }  // namespace assay::backend

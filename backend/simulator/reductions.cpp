@@ -65,11 +65,12 @@ float reduce(AluOp op, const float* x, int64_t n) {
 // Sums of rows of `length` elements, as many a partition as `dst` takes: of several partitions at a time.
 void sum_partitions(const Execution& e, const Row& dst, const Row& src, int64_t length) {
   Machine& m = e.machine;
+  Scratch& s = *e.scratch;
   const int64_t n = src.count(), groups = dst.count();
-  const int partitions = e.op(0).partitions, at_once = static_cast<int>(kSumsAtOnce);
-  m.for_rows((partitions + at_once - 1) / at_once, n * partitions, [&](int block, Scratch& s) {
-    const int first = block * at_once, count = std::min(partitions - first, at_once);
-    float *const buffer = s.floats(0, n * at_once), *const sums = s.floats(1, groups * at_once);
+  const int at_once = static_cast<int>(kSumsAtOnce);
+  float *const buffer = s.floats(0, n * at_once), *const sums = s.floats(1, groups * at_once);
+  for (int first = e.first; first < e.end; first += at_once) {
+    const int count = std::min(e.end - first, at_once);
     std::array<const float*, kSumsAtOnce> loaded{}, rows{};
     for (int k = 0; k < count; ++k)
       loaded[static_cast<std::size_t>(k)] = src.view(m.row(e.op(1), first + k), buffer + k * n);
@@ -83,18 +84,18 @@ void sum_partitions(const Execution& e, const Row& dst, const Row& src, int64_t 
     }
     for (int64_t r = 0; r < count * groups && e.instruction.negate; ++r) sums[r] = -sums[r];
     for (int k = 0; k < count; ++k) e.store(dst, 0, first + k, sums + k * groups);
-  });
+  }
 }
 
 void tensor_reduce(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = src.count(), groups = dst.count(), length = n / groups;
   const bool integers = is_bitwise(i.op0) || (i.engine == Engine::gpsimd && is_integral(e.op(1).dtype));
   const bool lossy = m.options.quirks.integers_through_fp32 && !is_bitwise(i.op0);
   if (!integers && i.op0 == AluOp::add) return sum_partitions(e, dst, src, length);
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     if (integers) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, groups);
       src.load(m.row(e.op(1), p), x);
@@ -117,40 +118,57 @@ void tensor_reduce(const Execution& e) {
   });
 }
 
-// r_i = (a_i op0 r_(i-1)) op1 b_i
+// r_i = (a_i op0 r_(i-1)) op1 b_i. Rows of several partitions go side by side: each waits for its own results
+// only.
 void tensor_tensor_scan(const Execution& e) {
+  constexpr int kAtOnce = 8;
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
-  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
-  const Row initial = m.make_row(e.op(3));
+  const Row &dst = e.row(0), &a = e.row(1), &b = e.row(2);
+  const Row& initial = e.row(3);
   const int64_t n = dst.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 4, [&](int p, Scratch& s) {
-    const float* x = a.view(m.row(e.op(1), p), s.floats(0, n));
-    const float* y = b.view(m.row(e.op(2), p), s.floats(1, n));
-    float* z = s.floats(2, n);
-    float r = i.immediate[0];
-    if (e.op(3).defined()) initial.load(m.row(e.op(3), p), &r);
-    const bool linear = i.op0 == AluOp::multiply && i.op1 == AluOp::add;
+  Scratch& s = *e.scratch;
+  float *const xs = s.floats(0, n * kAtOnce), *const ys = s.floats(1, n * kAtOnce),
+               *const results = s.floats(2, n * kAtOnce);
+  const bool linear = i.op0 == AluOp::multiply && i.op1 == AluOp::add;
+  for (int first = e.first; first < e.end; first += kAtOnce) {
+    const int count = std::min(e.end - first, kAtOnce);
+    // What lies behind `count` goes along with the last row, and is not stored.
+    std::array<const float*, kAtOnce> x{}, y{};
+    std::array<float, kAtOnce> r{};
+    for (int k = 0; k < kAtOnce; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const int p = first + std::min(k, count - 1);
+      x[at] = k < count ? a.view(m.row(e.op(1), p), xs + k * n) : x[at - 1];
+      y[at] = k < count ? b.view(m.row(e.op(2), p), ys + k * n) : y[at - 1];
+      r[at] = i.immediate[0];
+      if (e.op(3).defined()) initial.load(m.row(e.op(3), p), &r[at]);
+    }
     for (int64_t j = 0; j < n && linear; ++j) {
-      const float product = x[j] * r;
-      r = product + y[j];
-      z[j] = r;
+      for (std::size_t k = 0; k < kAtOnce; ++k) {
+        const float product = x[k][j] * r[k];
+        r[k] = product + y[k][j];
+        results[static_cast<int64_t>(k) * n + j] = r[k];
+      }
     }
-    for (int64_t j = 0; j < n && !linear; ++j) {
-      alu(i.op0, &x[j], &r, &r, 1);
-      alu(i.op1, &r, &y[j], &r, 1);
-      z[j] = r;
+    for (int k = 0; k < count && !linear; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      for (int64_t j = 0; j < n; ++j) {
+        alu(i.op0, &x[at][j], &r[at], &r[at], 1);
+        alu(i.op1, &r[at], &y[at][j], &r[at], 1);
+        results[k * n + j] = r[at];
+      }
     }
-    e.store(dst, 0, p, z);
-  });
+    for (int k = 0; k < count; ++k) e.store(dst, 0, first + k, results + k * n);
+  }
 }
 
 // (count, mean, count * variance) of the even and of the odd elements: two passes in fp32.
 void bn_stats(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     // Both kinds at a time: each waits for its own additions only.
     const int64_t count[2] = {(n + 1) / 2, n / 2};
@@ -179,9 +197,9 @@ void bn_stats(const Execution& e) {
 // Combines triples pairwise, ascending (Chan, Golub, LeVeque 1979), in fp32.
 void bn_aggr(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     float count = 0, mean = 0, squares = 0;
     for (int64_t j = 0; j < n; j += 3) {
@@ -200,9 +218,9 @@ void bn_aggr(const Execution& e) {
 
 void max8(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 4, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     float* x = s.floats(0, n);
     src.load(m.row(e.op(1), p), x);
     std::partial_sort(x, x + 8, x + n, greater);
@@ -226,9 +244,9 @@ void find8(const float* x, int64_t n, const float (&values)[8], int64_t (&found)
 
 void find_index8(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), wanted = m.make_row(e.op(2));
+  const Row &dst = e.row(0), &src = e.row(1), &wanted = e.row(2);
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     float values[8];
     int64_t found[8];
     wanted.load(m.row(e.op(2), p), values);
@@ -239,9 +257,9 @@ void find_index8(const Execution& e) {
 
 void match_replace8(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1)), wanted = m.make_row(e.op(2));
+  const Row &dst = e.row(0), &src = e.row(1), &wanted = e.row(2);
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * 8, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     float values[8];
     int64_t found[8];
     float* x = s.floats(0, n);

@@ -98,6 +98,39 @@ TEST(ReductionsTest, ScanCarriesItsResult) {
   }
 }
 
+// Rows that are scanned side by side, some of them left over, in either direction.
+TEST(ReductionsTest, ScansOfManyPartitions) {
+  constexpr int64_t kRows = 21, kColumns = 40;
+  Bench bench;
+  const std::vector<double> a = ramp(kRows * kColumns, 8), b = ramp(kRows * kColumns, 9),
+                            start = ramp(kRows, 4);
+  std::vector<double> factors;
+  for (const double v : a) factors.push_back(v > 0 ? 1 : -0.5);
+  const AccessPattern x = bench.load(DType::f32, {kRows, kColumns}, factors),
+                      y = bench.load(DType::f32, {kRows, kColumns}, b),
+                      initial = bench.load(DType::f32, {kRows, 1}, start);
+  const AccessPattern forwards = bench.b.sbuf(DType::f32, kRows, {kColumns}),
+                      backwards = bench.b.sbuf(DType::f32, kRows, {kColumns});
+  bench.b.tensor_tensor_scan(forwards, x, y, initial, AluOp::multiply, AluOp::add);
+  bench.b.tensor_tensor_scan(backwards.slice(0, kColumns - 1, kColumns, -1), x,
+                             y.slice(0, kColumns - 1, kColumns, -1), 0.5f, AluOp::multiply, AluOp::add);
+  bench.store(forwards);
+  bench.store(backwards);
+  const std::vector<Tensor> got = bench.run();
+  for (std::size_t r = 0; r < kRows; ++r) {
+    auto there = static_cast<float>(start[r]), back = 0.5f;
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const std::size_t at = r * kColumns + j, from_end = r * kColumns + kColumns - 1 - j;
+      volatile float product = static_cast<float>(factors[at]) * there;
+      there = product + static_cast<float>(b[at]);
+      ASSERT_EQ(got[0].to_doubles()[at], static_cast<double>(there)) << r << " " << j;
+      product = static_cast<float>(factors[at]) * back;
+      back = product + static_cast<float>(b[from_end]);
+      ASSERT_EQ(got[1].to_doubles()[from_end], static_cast<double>(back)) << r << " " << j;
+    }
+  }
+}
+
 TEST(ReductionsTest, BatchNormStatistics) {
   const int64_t p = 7, n = 301;
   const std::vector<double> in = ramp(p * n, 6);

@@ -368,6 +368,18 @@ void Row::store(std::byte* base, const int64_t* in) const {
   }
 }
 
+void Row::prefetch(const std::byte* base, bool written) const {
+  constexpr int64_t kLine = 64, kMost = 4096;  // what is longer the CPU notices itself
+  if (inner_stride_ != element_ && inner_ > 1) return;
+  const int64_t bytes = std::min(inner_ * element_, kMost);
+  for_each_run([&](int64_t at, int64_t) {
+    for (int64_t i = 0; i < bytes + kLine - 1; i += kLine) {
+      const std::byte* line = base + at + std::min(i, bytes - 1);
+      written ? __builtin_prefetch(line, 1) : __builtin_prefetch(line, 0);
+    }
+  });
+}
+
 // Runs of at least this many bytes are worth a call of memcpy.
 constexpr int64_t kLongRun = 64;
 

@@ -40,6 +40,9 @@ class Row {
   // Raw elements, packed.
   void load_raw(const std::byte* base, std::byte* out) const;
   void store_raw(std::byte* base, const std::byte* in) const;
+  // Asks for the row's cache lines, to be read or `written` soon. Runs of elements that are far apart are
+  // left out.
+  void prefetch(const std::byte* base, bool written) const;
   // The row itself if it is packed fp32, else loaded into `buffer`.
   const float* view(const std::byte* base, float* buffer) const {
     if (dtype_ == DType::f32 && contiguous() && (offset_ & 3) == 0) {

@@ -14,7 +14,7 @@ namespace {
 class Scalars {
  public:
   Scalars(const Execution& e, std::size_t k, float immediate)
-      : machine_(e.machine), pattern_(e.op(k)), row_(e.machine.make_row(pattern_)), immediate_(immediate) {}
+      : machine_(e.machine), pattern_(e.op(k)), row_(e.row(k)), immediate_(immediate) {}
   float at(int p) const {
     if (!pattern_.defined()) return immediate_;
     float value;
@@ -25,7 +25,7 @@ class Scalars {
  private:
   Machine& machine_;
   const AccessPattern& pattern_;
-  Row row_;
+  const Row& row_;
   float immediate_;
 };
 
@@ -34,7 +34,7 @@ class Scalars {
 class Results {
  public:
   Results(const Execution& e, std::initializer_list<std::size_t> sources, std::size_t apart = 0)
-      : e_(e), row_(e.machine.make_row(e.op(0))) {
+      : e_(e), row_(e.row(0)) {
     in_place_ = row_.dtype() == DType::f32 && row_.contiguous() &&
                 std::all_of(sources.begin(), sources.end(),
                             [&](std::size_t k) { return !overlaps(e.op(0), e.op(k), k != apart); });
@@ -59,14 +59,94 @@ class Results {
 
  private:
   const Execution& e_;
-  Row row_;
+  const Row& row_;
   bool in_place_ = false;
+};
+
+// Dimensions that patterns of equal sizes share, from the innermost outwards, merged where all of them go on
+// in equal steps. Strides are in elements of each.
+template <std::size_t kPatterns>
+class SharedDims {
+ public:
+  using Strides = std::array<int64_t, kPatterns>;
+
+  // stride(pattern, dimension)
+  template <typename F>
+  SharedDims(const AccessPattern& sizes, F stride) {
+    for (std::size_t k = sizes.rank; k-- > 0;) {
+      const int64_t size = sizes.sizes[k];
+      if (size == 1) continue;
+      Strides here{};
+      for (std::size_t i = 0; i < kPatterns; ++i) here[i] = stride(i, k);
+      bool merges = rank_ > 0;
+      for (std::size_t i = 0; i < kPatterns && merges; ++i)
+        merges = here[i] == strides_[rank_ - 1][i] * sizes_[rank_ - 1];
+      if (merges) {
+        sizes_[rank_ - 1] *= size;
+      } else {
+        sizes_[rank_] = size;
+        strides_[rank_++] = here;
+      }
+    }
+    for (; rank_ < 2; ++rank_) {
+      sizes_[rank_] = 1;
+      strides_[rank_].fill(1);
+    }
+  }
+
+  int64_t size(std::size_t dim) const { return sizes_[dim]; }
+  const Strides& strides(std::size_t dim) const { return strides_[dim]; }
+
+  // Calls f with each pattern's place of the elements of the `inner` innermost dimensions.
+  template <typename F>
+  void each(std::size_t inner, F f) const {
+    std::array<int64_t, kMaxRank> index{};
+    for (Strides at{};;) {
+      f(at);
+      std::size_t k = inner;
+      for (; k < rank_; ++k) {
+        for (std::size_t i = 0; i < kPatterns; ++i) at[i] += strides_[k][i];
+        if (++index[k] < sizes_[k]) break;
+        for (std::size_t i = 0; i < kPatterns; ++i) at[i] -= strides_[k][i] * sizes_[k];
+        index[k] = 0;
+      }
+      if (k >= rank_) return;
+    }
+  }
+
+ private:
+  std::size_t rank_ = 0;  // at least 2 in the end
+  std::array<int64_t, kMaxRank> sizes_{};
+  std::array<Strides, kMaxRank> strides_{};
+};
+
+bool same_sizes(const AccessPattern& a, const AccessPattern& b) {
+  return a.rank == b.rank && a.sizes == b.sizes;
+}
+
+// The two innermost dimensions of out, x and y as blocks of neighbours a few elements apart; of y each block
+// may have one element. Their order does not matter.
+struct SmallBlocks {
+  bool found = false, one = false;
+  LaneBlocks blocks{};
+
+  explicit SmallBlocks(const SharedDims<3>& dims) {
+    const bool neighbours_first = dims.strides(0)[0] == 1 && dims.size(1) > 1;
+    const std::size_t apart = neighbours_first ? 1 : 0, near = 1 - apart;
+    const std::array<int64_t, 3>&steps = dims.strides(apart), within = dims.strides(near);
+    const int64_t stride = steps[0], width = dims.size(near);
+    one = width > 1 && within[2] == 0;
+    found = (stride == 2 || stride == 4 || stride == 8 || stride == 16) && steps[1] == stride &&
+            steps[2] == stride && within[0] == 1 && within[1] == 1 && (one || within[2] == 1) &&
+            width <= stride;
+    blocks = {dims.size(apart), static_cast<int>(stride), static_cast<int>(width)};
+  }
 };
 
 // A source of `strided` below: where it lies, or packed.
 struct StridedSource {
   const AccessPattern* pattern;
-  Row row;
+  const Row* row;
   bool packed;
 };
 
@@ -81,75 +161,54 @@ bool strided(const Execution& e) {
   std::array<StridedSource, 2> sources;
   for (std::size_t k = 0; k < 2; ++k) {
     const AccessPattern& s = e.op(k + 1);
-    if (s.rank != d.rank || s.sizes != d.sizes) return false;
+    if (!same_sizes(s, d)) return false;
     const bool direct =
         s.dtype == DType::f32 && s.offset % 4 == 0 && !(in_place && Results::overlaps(d, s, true));
-    sources[k] = {&s, m.make_row(s), !direct};
+    sources[k] = {&s, &e.row(k + 1), !direct};
   }
-  // Dimensions from the innermost outwards, merged where all three go on in equal steps.
-  std::array<int64_t, kMaxRank> sizes{};
-  std::array<std::array<int64_t, 3>, kMaxRank> strides{};
-  std::size_t rank = 0;
-  int64_t below = 1;  // elements of the inner dimensions: the stride of what is packed
-  for (std::size_t k = d.rank; k-- > 0; below *= d.sizes[k]) {
-    if (d.sizes[k] == 1) continue;
-    const auto stride_of = [&](const StridedSource& s) { return s.packed ? below : s.pattern->strides[k]; };
-    const std::array<int64_t, 3> here{in_place ? d.strides[k] : below, stride_of(sources[0]),
-                                      stride_of(sources[1])};
-    bool merges = rank > 0;
-    for (std::size_t i = 0; i < 3 && merges; ++i) merges = here[i] == strides[rank - 1][i] * sizes[rank - 1];
-    if (merges) {
-      sizes[rank - 1] *= d.sizes[k];
-    } else {
-      sizes[rank] = d.sizes[k];
-      strides[rank++] = here;
-    }
-  }
-  if (rank == 0) {
-    sizes[0] = rank = 1;
-    strides[0] = {1, 1, 1};
-  }
+  std::array<int64_t, kMaxRank> packed{};  // strides of what goes through a buffer
+  int64_t below = 1;
+  for (std::size_t k = d.rank; k-- > 0; below *= d.sizes[k]) packed[k] = below;
+  const SharedDims<3> dims(d, [&](std::size_t pattern, std::size_t k) {
+    if (pattern == 0) return in_place ? d.strides[k] : packed[k];
+    const StridedSource& source = sources[pattern - 1];
+    return source.packed ? packed[k] : source.pattern->strides[k];
+  });
+  const SmallBlocks small(dims);
   const int64_t count = d.free_elements();
-  const Row to = m.make_row(d);
+  const Row& to = e.row(0);
   const auto run = [&](auto f) {
-    m.for_rows(d.partitions, count * d.partitions, [&](int p, Scratch& scratch) {
+    e.for_rows([&](int p, Scratch& scratch) {
       std::array<const float*, 2> x{};
       for (std::size_t k = 0; k < 2; ++k) {
         const std::byte* base = m.row(*sources[k].pattern, p);
         if (sources[k].packed) {
           float* buffer = scratch.floats(k, count);
-          sources[k].row.load(base, buffer);
+          sources[k].row->load(base, buffer);
           x[k] = buffer;
         } else {
           x[k] = reinterpret_cast<const float*>(base + sources[k].pattern->offset);
         }
       }
       float* z = in_place ? reinterpret_cast<float*>(m.row(d, p) + d.offset) : scratch.floats(2, count);
-      std::array<int64_t, kMaxRank> index{};
-      const int64_t n = sizes[0], dz = strides[0][0], dx = strides[0][1], dy = strides[0][2];
-      int64_t at_z = 0, at_x = 0, at_y = 0;
-      for (;;) {
-        const float *a = x[0] + at_x, *b = x[1] + at_y;
-        float* out = z + at_z;
-        if (dz == 1 && dx == 1 && dy == 1) {
-          lanes().pairs(op, a, b, out, n);
-        } else if (dz == 1 && dx == 1 && dy == 0) {
-          lanes().number(op, a, *b, false, out, n);
-        } else {
-          for (int64_t j = 0; j < n; ++j) out[j * dz] = f(a[j * dx], b[j * dy]);
-        }
-        std::size_t k = 1;
-        for (; k < rank; ++k) {
-          at_z += strides[k][0];
-          at_x += strides[k][1];
-          at_y += strides[k][2];
-          if (++index[k] < sizes[k]) break;
-          at_z -= strides[k][0] * sizes[k];
-          at_x -= strides[k][1] * sizes[k];
-          at_y -= strides[k][2] * sizes[k];
-          index[k] = 0;
-        }
-        if (k >= rank) break;
+      if (small.found) {
+        dims.each(2, [&](const std::array<int64_t, 3>& at) {
+          lanes().blocks(op, x[0] + at[1], x[1] + at[2], small.one, z + at[0], small.blocks);
+        });
+      } else {
+        const int64_t n = dims.size(0), dz = dims.strides(0)[0], dx = dims.strides(0)[1],
+                      dy = dims.strides(0)[2];
+        dims.each(1, [&](const std::array<int64_t, 3>& at) {
+          const float *a = x[0] + at[1], *b = x[1] + at[2];
+          float* out = z + at[0];
+          if (dz == 1 && dx == 1 && dy == 1) {
+            lanes().pairs(op, a, b, out, n);
+          } else if (dz == 1 && dx == 1 && dy == 0) {
+            lanes().number(op, a, *b, false, out, n);
+          } else {
+            for (int64_t j = 0; j < n; ++j) out[j * dz] = f(a[j * dx], b[j * dy]);
+          }
+        });
       }
       if (!in_place) e.store(to, 0, p, z);
     });
@@ -170,16 +229,17 @@ void activation(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
   const Results results(e, {1});
-  const Row src = m.make_row(e.op(1));
+  const Row& src = e.row(1);
   const Scalars bias(e, 2, 0.0f), scale(e, 3, i.immediate[0]);
   const bool reduce = e.op(4).defined();
-  const Row sum_row = m.make_row(e.op(4));
+  const Row& sum_row = e.row(4);
   const int64_t n = src.count();
-  const int partitions = e.op(0).partitions, at_once = reduce ? static_cast<int>(kSumsAtOnce) : 1;
-  m.for_rows((partitions + at_once - 1) / at_once, n * partitions * 8, [&](int block, Scratch& s) {
-    const int first = block * at_once, count = std::min(partitions - first, at_once);
-    std::array<const float*, kSumsAtOnce> rows{};
-    float *const loaded = s.floats(0, n), *const buffers = s.floats(1, n * at_once);
+  const int at_once = reduce ? static_cast<int>(kSumsAtOnce) : 1;
+  Scratch& s = *e.scratch;
+  std::array<const float*, kSumsAtOnce> rows{};
+  float *const loaded = s.floats(0, n), *const buffers = s.floats(1, n * at_once);
+  for (int first = e.first; first < e.end; first += at_once) {
+    const int count = std::min(e.end - first, at_once);
     for (int k = 0; k < count; ++k) {
       const int p = first + k;
       const float* x = src.view(m.row(e.op(1), p), loaded);
@@ -189,11 +249,11 @@ void activation(const Execution& e) {
       results.store(p, y);
       rows[static_cast<std::size_t>(k)] = y;
     }
-    if (!reduce) return;
+    if (!reduce) continue;
     std::array<float, kSumsAtOnce> sums{};
     sum_each({rows.data(), static_cast<std::size_t>(count)}, n, sums.data());
     for (int k = 0; k < count; ++k) e.store(sum_row, 4, first + k, &sums[static_cast<std::size_t>(k)]);
-  });
+  }
 }
 
 // Whether the operator works on integers themselves rather than on fp32: bitwise, or GpSimd's exact
@@ -222,10 +282,10 @@ void tensor_tensor(const Execution& e) {
   const AluOp op = e.instruction.op0;
   const bool integers = exact(e, op, {1, 2});
   if (!integers && strided(e)) return;
-  const Row dst = m.make_row(e.op(0)), a = m.make_row(e.op(1)), b = m.make_row(e.op(2));
+  const Row &dst = e.row(0), &a = e.row(1), &b = e.row(2);
   const Results results(e, {1, 2});
   const int64_t n = dst.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * (op == AluOp::pow ? 8 : 1), [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     if (integers) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, n);
       a.load(m.row(e.op(1), p), x);
@@ -247,11 +307,11 @@ void tensor_tensor(const Execution& e) {
 void tensor_scalar(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = dst.count();
   if (i.integer_count == 2) {
     const std::array<int64_t, 2> scalars{e.integers()[0], e.integers()[1]};
-    m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+    e.for_rows([&](int p, Scratch& s) {
       int64_t *x = s.ints(0, n), *y = s.ints(1, n);
       src.load(m.row(e.op(1), p), x);
       const auto step = [&](AluOp op, int64_t scalar, bool reverse) {
@@ -268,8 +328,7 @@ void tensor_scalar(const Execution& e) {
   }
   const Scalars first(e, 2, i.immediate[0]), second(e, 3, i.immediate[1]);
   const Results results(e, {1});
-  const bool slow = i.op0 == AluOp::pow || i.op1 == AluOp::pow;
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions * (slow ? 8 : 1), [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     // Both scalars before results are written: they may lie in the destination.
     const float operand0 = first.at(p), operand1 = second.at(p);
@@ -283,11 +342,21 @@ void tensor_scalar(const Execution& e) {
 void scalar_tensor_tensor(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
-  const Results results(e, {1, 3}, 3);
-  const Row src = m.make_row(e.op(1)), tensor = m.make_row(e.op(3));
+  const Row &src = e.row(1), &tensor = e.row(3);
   const Scalars scalar(e, 2, i.immediate[0]);
   const int64_t n = src.count();
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  if (i.op0 == AluOp::multiply && i.op1 == AluOp::add) {  // in one step, in either order of operands
+    const Results results(e, {1, 3});
+    return e.for_rows([&](int p, Scratch& s) {
+      const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+      const float* t = tensor.view(m.row(e.op(3), p), s.floats(3, n));
+      float* z = results.at(p, s.floats(2, n));
+      lanes().multiply_and_add(x, scalar.at(p), t, z, n);
+      results.store(p, z);
+    });
+  }
+  const Results results(e, {1, 3}, 3);
+  e.for_rows([&](int p, Scratch& s) {
     const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
     float *y = s.floats(1, n), *z = results.at(p, s.floats(2, n));
     alu(i.op0, x, scalar.at(p), i.reverse0, z, y, n);
@@ -306,20 +375,45 @@ void choose_words(const float* choice, const std::byte* x, std::byte* y, int64_t
   });
 }
 
+// copy_predicated of words by bytes, where they lie. False if the patterns ask for the general way.
+bool copied_where(const Execution& e) {
+  Machine& m = e.machine;
+  const AccessPattern &d = e.op(0), &x = e.op(1), &c = e.op(2);
+  const auto words = [](const AccessPattern& a) { return size_of(a.dtype) == 4 && a.offset % 4 == 0; };
+  if (!words(d) || d.dtype != x.dtype || !words(x) || size_of(c.dtype) != 1 || is_float(c.dtype))
+    return false;
+  if (!same_sizes(d, x) || !same_sizes(d, c)) return false;
+  if (Results::overlaps(d, x, true) || Results::overlaps(d, c, false)) return false;
+  const std::array<const AccessPattern*, 3> patterns{&d, &x, &c};
+  const SharedDims<3> dims(d,
+                           [&](std::size_t pattern, std::size_t k) { return patterns[pattern]->strides[k]; });
+  if (dims.strides(0) != std::array<int64_t, 3>{1, 1, 1}) return false;
+  e.for_rows([&](int p, Scratch&) {
+    auto* to = reinterpret_cast<uint32_t*>(m.row(d, p) + d.offset);
+    const auto* from = reinterpret_cast<const uint32_t*>(m.row(x, p) + x.offset);
+    const auto* choice = reinterpret_cast<const uint8_t*>(m.row(c, p) + c.offset);
+    dims.each(1, [&](const std::array<int64_t, 3>& at) {
+      lanes().copy_where(choice + at[2], from + at[1], to + at[0], dims.size(0));
+    });
+  });
+  return true;
+}
+
 // dst = predicate ? on_true : on_false. Equal dtypes move raw bits; integers of different widths move exactly
 // on GpSimd; all else goes through fp32.
 void select(const Execution& e) {
   Machine& m = e.machine;
   const bool predicated_copy = e.instruction.opcode == Opcode::copy_predicated;
+  if (predicated_copy && copied_where(e)) return;
   const std::size_t t = predicated_copy ? 1 : 2, f = predicated_copy ? 0 : 3, c = predicated_copy ? 2 : 1;
   const bool immediate = !e.op(f).defined();
-  const Row dst = m.make_row(e.op(0)), on_true = m.make_row(e.op(t)), condition = m.make_row(e.op(c));
-  const Row on_false = immediate ? Row{} : m.make_row(e.op(f));
+  const Row &dst = e.row(0), &on_true = e.row(t), &condition = e.row(c);
+  const Row& on_false = e.row(f);
   const int64_t n = dst.count(), element = static_cast<int64_t>(size_of(e.op(0).dtype));
   const bool raw = !immediate && e.op(t).dtype == e.op(0).dtype && e.op(f).dtype == e.op(0).dtype;
   const bool integers = e.instruction.engine == Engine::gpsimd && is_integral(e.op(0).dtype) &&
                         is_integral(e.op(t).dtype) && (immediate || is_integral(e.op(f).dtype));
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     const float* choose = condition.view(m.row(e.op(c), p), s.floats(0, n));
     std::byte* out = m.row(e.op(0), p);
     if (raw) {
@@ -354,11 +448,11 @@ void select(const Execution& e) {
 
 void memset(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0));
+  const Row& dst = e.row(0);
   const int64_t n = dst.count();
   const bool integer = e.instruction.integer_count == 1;
   const Results results(e, {});
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     if (integer) {
       int64_t* x = s.ints(0, n);
       std::fill_n(x, n, e.integers()[0]);
@@ -373,12 +467,12 @@ void memset(const Execution& e) {
 
 void tensor_copy(const Execution& e) {
   Machine& m = e.machine;
-  const Row dst = m.make_row(e.op(0)), src = m.make_row(e.op(1));
+  const Row &dst = e.row(0), &src = e.row(1);
   const int64_t n = dst.count(), element = static_cast<int64_t>(size_of(e.op(0).dtype));
   const bool raw = e.op(0).dtype == e.op(1).dtype;
   const bool integers = e.instruction.engine == Engine::gpsimd && is_integral(e.op(1).dtype);
   const bool apart = raw && !Results::overlaps(e.op(0), e.op(1), false);
-  m.for_rows(e.op(0).partitions, n * e.op(0).partitions, [&](int p, Scratch& s) {
+  e.for_rows([&](int p, Scratch& s) {
     if (apart && dst.contiguous()) {
       src.load_raw(m.row(e.op(1), p), m.row(e.op(0), p) + e.op(0).offset);
     } else if (apart && src.contiguous()) {

@@ -1,6 +1,9 @@
 #include "backend/simulator/worker_pool.h"
 
 #include <chrono>
+#include <string>
+
+#include "core/error.h"
 
 namespace assay::backend {
 namespace {
@@ -29,7 +32,7 @@ void wait_until_changed(std::atomic<T>& value, T old) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int threads) {
+WorkerPool::WorkerPool(int threads) : ranges_(static_cast<std::size_t>(threads)) {
   for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { loop(worker); });
 }
 
@@ -41,21 +44,27 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::work(int worker) {
-  for (uint64_t ticket = ticket_.load(std::memory_order_acquire);;) {
-    const int count = count_.load(std::memory_order_relaxed);
-    const void* task = task_.load(std::memory_order_relaxed);
-    const Call call = call_.load(std::memory_order_relaxed);
-    const auto number = static_cast<int>(static_cast<uint32_t>(ticket));
-    if (number >= count) return;
-    // If the exchange succeeds the round is still the one that the ticket named, and cannot end before this
-    // task is done: so the three values above are its own.
-    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
+  const auto workers = ranges_.size(), own = static_cast<std::size_t>(worker);
+  for (std::size_t k = 0; k < workers; ++k) {
+    std::atomic<uint64_t>& tasks = ranges_[(own + k) % workers].tasks;
+    for (uint64_t seen = tasks.load(std::memory_order_acquire);;) {
+      const auto first = static_cast<int>(seen >> 16 & 0xffff), end = static_cast<int>(seen & 0xffff);
+      if (first >= end) break;
+      const int count = count_.load(std::memory_order_relaxed);
+      const void* task = task_.load(std::memory_order_relaxed);
+      const Call call = call_.load(std::memory_order_relaxed);
+      // Its own tasks from the front, those of others from the back. If the exchange succeeds the round is
+      // still the one that `seen` named, and cannot end before this task is done: so the three values above
+      // are its own.
+      const bool front = k == 0;
+      if (!tasks.compare_exchange_weak(seen, front ? seen + (1u << 16) : seen - 1, std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
-      continue;
+        continue;
+      }
+      call(task, front ? first : end - 1, worker);
+      if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) done_.notify_all();
+      seen = tasks.load(std::memory_order_acquire);
     }
-    call(task, number, worker);
-    if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) done_.notify_all();
-    ticket = ticket_.load(std::memory_order_acquire);
   }
 }
 
@@ -73,14 +82,20 @@ void WorkerPool::run_erased(int count, const void* task, Call call) {
     for (int number = 0; number < count; ++number) call(task, number, 0);
     return;
   }
-  // The last round's tickets are used up, so nobody takes a task while these change.
-  count_.store(0, std::memory_order_relaxed);
+  if (count > kMostTasks)
+    throw Error(ErrorCode::internal, "worker pool: " + std::to_string(count) + " tasks; at most " +
+                                         std::to_string(kMostTasks) + " are possible");
+  // The last round's tasks are all taken, so nobody takes one while these change.
+  count_.store(count, std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
   task_.store(task, std::memory_order_relaxed);
   call_.store(call, std::memory_order_relaxed);
   const uint32_t round = round_.load(std::memory_order_relaxed) + 1;
-  ticket_.store(uint64_t{round} << 32, std::memory_order_release);
-  count_.store(count, std::memory_order_release);
+  const auto workers = static_cast<uint64_t>(size()), all = static_cast<uint64_t>(count);
+  for (uint64_t w = 0; w < workers; ++w) {
+    ranges_[w].tasks.store(uint64_t{round} << 32 | (all * w / workers) << 16 | all * (w + 1) / workers,
+                           std::memory_order_release);
+  }
   round_.store(round, std::memory_order_release);
   round_.notify_all();
   work(0);
