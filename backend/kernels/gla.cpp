@@ -14,6 +14,13 @@ constexpr int kMasks = 6;  // pairs of blocks of 1, 2, 4, 8 and 16 rows, and the
 constexpr int kDiagonal = 5;
 constexpr int64_t kLoading = 16384;  // bytes a partition left to masks and to what is being loaded
 
+// [pairs, h] of the first or the second blocks of h rows; the longer dimension innermost.
+AccessPattern half_of_pairs(const AccessPattern& x, int64_t h, int64_t which) {
+  const int64_t pairs = x.free_elements() / (2 * h);
+  const AccessPattern rows = x.reshaped({pairs, 2, h}).select(1, which);
+  return pairs > h ? rows.permuted({1, 0}) : rows;
+}
+
 bool in_mask(int mask, int64_t j, int64_t i) {
   if (mask == kDiagonal) return i == j;
   const int64_t h = int64_t{1} << mask;
@@ -37,8 +44,14 @@ GlaTiles::GlaTiles(KernelContext& ctx, const GlaCall& gla)
   load_masks();
 }
 
-int64_t GlaTiles::chunks_that_fit(int64_t once, int64_t bytes) const {
-  return std::min(kMaxChunks, (b_.sbuf_free_bytes() - kLoading - once) / bytes);
+GlaPlan GlaTiles::plan(int64_t once, const std::function<int64_t(int64_t levels)>& bytes) const {
+  constexpr int64_t kLevels = 2;  // engines overlap; more would take SBUF, and the simulating host's caches
+  const auto chunks = [&](int64_t levels) {
+    return std::min(kMaxChunks, (b_.sbuf_free_bytes() - kLoading - once) / bytes(levels));
+  };
+  GlaPlan plan{chunks(1), kLevels};
+  while (chunks(plan.levels) < plan.chunks) plan.levels /= 2;
+  return plan;
 }
 
 int GlaTiles::key_partitions(int64_t tile) const {
@@ -131,11 +144,8 @@ GlaKeys GlaTiles::keys(const GlaSegment& s, int64_t tile, bool with_q) {
 
 void GlaTiles::join_blocks(GlaKeys& keys, int64_t h) {
   const int64_t pairs = keys.own.free_elements() / (2 * h);
-  // [pairs, h] of the first or the second blocks, and one number a pair; the longer dimension innermost.
-  const auto half = [&](const AccessPattern& x, int64_t which) {
-    const AccessPattern rows = x.reshaped({pairs, 2, h}).select(1, which);
-    return pairs > h ? rows.permuted({1, 0}) : rows;
-  };
+  const auto half = [&](const AccessPattern& x, int64_t which) { return half_of_pairs(x, h, which); };
+  // One number a pair.
   const auto first = [&](const AccessPattern& x, int64_t which) {
     return x.reshaped({pairs, 2, h}).select(1, which).select(1, 0).unsqueezed(pairs > h ? 0 : 1, h);
   };
@@ -148,33 +158,48 @@ void GlaTiles::from_start(GlaKeys& keys) {
   b_.tensor_tensor(keys.own, keys.own, keys.gate.slice(1, 0, 1).broadcast(1, columns_), AluOp::multiply);
 }
 
-void GlaTiles::each_level(const GlaSegment& s, std::vector<GlaKeys>& keys,
-                          const std::function<void(const GlaLevel&)>& body) {
-  const ProgramBuilder::Mark mark = b_.mark();
+GlaLevel GlaTiles::pairs_of_blocks(const GlaSegment& s, const std::vector<GlaKeys>& keys, int64_t h,
+                                   bool with_decays) {
   GlaLevel level;
-  level.mask = kDiagonal;
+  level.h = h;
+  level.mask = h < kGroup ? std::countr_zero(static_cast<uint64_t>(h)) : -1;
   for (const GlaKeys& tile : keys) {
-    level.q.push_back(tile.q);
-    level.k.push_back(tile.k);
+    const AccessPattern rows = b_.sbuf(DType::f32, tile.partitions, {s.chunks, columns_});
+    const auto half = [&](const AccessPattern& x, int64_t which) { return half_of_pairs(x, h, which); };
+    b_.tensor_tensor(half(rows, 1), half(tile.q, 1), half(tile.own, 1), AluOp::multiply);
+    b_.tensor_tensor(half(rows, 0), half(tile.k, 0), half(tile.ahead, 0), AluOp::multiply, Engine::gpsimd);
+    level.q.push_back(rows);
+    level.k.push_back(rows);
+    if (!with_decays) continue;
+    level.decay.push_back(b_.sbuf(DType::f32, tile.partitions, {s.chunks, columns_}));
+    b_.tensor_copy(half(level.decay.back(), 1), half(tile.own, 1), Engine::scalar);
+    b_.tensor_copy(half(level.decay.back(), 0), half(tile.ahead, 0), Engine::scalar);
   }
-  body(level);
-  for (std::size_t t = 0; t < keys.size(); ++t) {
-    level.q[t] = b_.sbuf(DType::f32, keys[t].partitions, {s.chunks, columns_});
-    level.k[t] = b_.sbuf(DType::f32, keys[t].partitions, {s.chunks, columns_});
+  return level;
+}
+
+void GlaTiles::each_levels(const GlaSegment& s, std::vector<GlaKeys>& keys, int64_t at_once, bool with_decays,
+                           const std::function<void(std::span<const GlaLevel>)>& body) {
+  const ProgramBuilder::Mark mark = b_.mark();
+  std::vector<GlaLevel> levels(1);
+  levels.front().mask = kDiagonal;
+  for (const GlaKeys& tile : keys) {
+    levels.front().q.push_back(tile.q);
+    levels.front().k.push_back(tile.k);
   }
+  const auto visit = [&] {
+    body(levels);
+    levels.clear();
+    b_.release(mark);
+  };
   for (int64_t h = 1; h < columns_; h *= 2) {
     if (h < gla_.chunk) {
-      level.h = h;
-      level.mask = h < kGroup ? std::countr_zero(static_cast<uint64_t>(h)) : -1;
-      for (std::size_t t = 0; t < keys.size(); ++t) {
-        b_.tensor_tensor(level.q[t], keys[t].q, keys[t].own, AluOp::multiply);
-        b_.tensor_tensor(level.k[t], keys[t].k, keys[t].ahead, AluOp::multiply, Engine::gpsimd);
-      }
-      body(level);
+      if (static_cast<int64_t>(levels.size()) == at_once) visit();
+      levels.push_back(pairs_of_blocks(s, keys, h, with_decays));
     }
     for (GlaKeys& tile : keys) join_blocks(tile, h);
   }
-  b_.release(mark);
+  visit();
 }
 
 void GlaTiles::load_masks() {
@@ -220,52 +245,87 @@ AccessPattern GlaTiles::no_scores(const GlaSegment& s) {
   return a;
 }
 
-void GlaTiles::add_scores(const AccessPattern& scores, const GlaSegment& s, const GlaLevel& level,
+void GlaTiles::add_scores(const AccessPattern& scores, const GlaSegment& s, std::span<const GlaLevel> levels,
                           GlaRowsOn rows) {
-  const bool masked = level.mask >= 0, keys = rows == GlaRowsOn::keys;
-  const auto count = static_cast<int>(masked ? kGroup : level.h);
-  const auto& stationary = keys ? level.k : level.q;
-  const auto& moving = keys ? level.q : level.k;
-  // Keys come first in a pair.
-  const int own = masked || keys ? 0 : count, other = masked ? 0 : count - own;
-  const std::vector<int> firsts = masked ? groups() : pairs(level);
-  const ProgramBuilder::Mark mark = b_.mark();
-  const AccessPattern sums = b_.psum(DType::f32, static_cast<int>(columns_), {s.chunks, count});
-  for (int64_t c = 0; c < s.chunks; ++c) {
-    for (const int first : firsts) {
-      const AccessPattern to = sums.partition_slice(first + own, count).select(0, c);
-      for (std::size_t t = 0; t < level.q.size(); ++t) {
-        b_.nc_matmul(to, stationary[t].select(0, c).slice(0, first + own, count),
-                     moving[t].select(0, c).slice(0, first + other, count), t > 0);
-      }
-    }
+  const bool keys = rows == GlaRowsOn::keys;
+  PsumRounds rounds(b_);
+  for (const GlaLevel& level : levels) {
+    const bool masked = level.mask >= 0;
+    const auto count = static_cast<int>(masked ? kGroup : level.h);
+    const auto& stationary = keys ? level.k : level.q;
+    const auto& moving = keys ? level.q : level.k;
+    // Keys come first in a pair.
+    const int own = masked || keys ? 0 : count, other = masked ? 0 : count - own;
+    const std::vector<int> firsts = masked ? groups() : pairs(level);
+    rounds.add(
+        DType::f32, static_cast<int>(columns_), {s.chunks, count},
+        [&](const AccessPattern& sums) {
+          for (int64_t c = 0; c < s.chunks; ++c) {
+            for (const int first : firsts) {
+              const AccessPattern to = sums.partition_slice(first + own, count).select(0, c);
+              for (std::size_t t = 0; t < level.q.size(); ++t) {
+                b_.nc_matmul(to, stationary[t].select(0, c).slice(0, first + own, count),
+                             moving[t].select(0, c).slice(0, first + other, count), t > 0);
+              }
+            }
+          }
+        },
+        [this, &level, &scores, &s, rows, masked, count, own, other, firsts](const AccessPattern& sums) {
+          for (const int first : firsts) {
+            const AccessPattern to =
+                scores.partition_slice(first + own, count).slice(1, first + other, count);
+            const AccessPattern from = sums.partition_slice(first + own, count);
+            if (masked) {
+              b_.copy_predicated(to, from, mask(level, rows, s.chunks).partition_slice(first, count));
+            } else {
+              b_.tensor_copy(to, from, Engine::scalar);
+            }
+          }
+        });
   }
-  for (const int first : firsts) {
-    const AccessPattern to = scores.partition_slice(first + own, count).slice(1, first + other, count);
-    const AccessPattern from = sums.partition_slice(first + own, count);
-    if (masked) {
-      b_.copy_predicated(to, from, mask(level, rows, s.chunks).partition_slice(first, count));
-    } else {
-      b_.tensor_copy(to, from, Engine::scalar);
-    }
-  }
-  b_.release(mark);
+  rounds.finish();
 }
 
-AccessPattern GlaTiles::turn_back(const std::vector<AccessPattern>& x, int64_t size, DType dtype) {
+AccessPattern GlaTiles::turn_back(PsumRounds& rounds, const std::vector<AccessPattern>& x, int64_t size,
+                                  DType dtype) {
   const int64_t chunks = x.at(0).sizes[0];
   const AccessPattern out = b_.sbuf(dtype, static_cast<int>(columns_), {chunks, size});
   for (std::size_t t = 0; t < x.size(); ++t) {
-    const ProgramBuilder::Mark mark = b_.mark();
     const int64_t first = static_cast<int64_t>(t) * kPartitions, count = x[t].partitions;
-    const AccessPattern sums = b_.psum(DType::f32, static_cast<int>(columns_), {chunks, kPartitions});
-    for (int64_t c = 0; c < chunks; ++c) {
-      b_.nc_transpose(sums.select(0, c).slice(0, 0, count), x[t].select(0, c));
-    }
-    b_.tensor_copy(out.slice(1, first, count), sums.slice(1, 0, count), Engine::scalar);
-    b_.release(mark);
+    rounds.add(
+        DType::f32, static_cast<int>(columns_), {chunks, kPartitions},
+        [&](const AccessPattern& sums) {
+          for (int64_t c = 0; c < chunks; ++c)
+            b_.nc_transpose(sums.select(0, c).slice(0, 0, count), x[t].select(0, c));
+        },
+        [this, out, first, count](const AccessPattern& sums) {
+          b_.tensor_copy(out.slice(1, first, count), sums.slice(1, 0, count), Engine::scalar);
+        });
   }
   return out;
+}
+
+AccessPattern GlaTiles::turn_back(const std::vector<AccessPattern>& x, int64_t size, DType dtype) {
+  PsumRounds rounds(b_);
+  const AccessPattern out = turn_back(rounds, x, size, dtype);
+  rounds.finish();
+  return out;
+}
+
+void PsumRounds::add(DType dtype, int partitions, std::initializer_list<int64_t> sizes, const Body& write,
+                     Body read) {
+  int64_t bytes = static_cast<int64_t>(size_of(dtype));
+  for (const int64_t size : sizes) bytes *= size;
+  if ((bytes + kPsumBankBytes - 1) / kPsumBankBytes > b_.psum_free_banks()) finish();
+  const AccessPattern tile = b_.psum(dtype, partitions, sizes);
+  write(tile);
+  reads_.emplace_back(tile, std::move(read));
+}
+
+void PsumRounds::finish() {
+  for (const auto& [tile, read] : reads_) read(tile);
+  reads_.clear();
+  b_.release({b_.mark().sbuf_bytes, banks_});
 }
 
 void GlaTiles::store(int32_t tensor, const GlaSegment& s, const AccessPattern& tile, int64_t size) {

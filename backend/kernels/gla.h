@@ -15,7 +15,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/kernels/composed.h"
@@ -47,7 +49,33 @@ struct GlaLevel {
   // Pairs of few rows share products of 32 rows by 32 rows, of which mask number `mask` takes what belongs to
   // them; -1: each pair has a product of its own.
   int mask = -1;
-  std::vector<AccessPattern> q, k;  // by tile of keys: q own_h, k ahead_h
+  // By tile of keys. Of pairs these are the same tiles: the second block's rows hold q own_h, the first's k
+  // ahead_h.
+  std::vector<AccessPattern> q, k;
+  // Of pairs, if asked for: own_h of the second block's rows, ahead_h of the first's.
+  std::vector<AccessPattern> decay;
+};
+
+// How a call is cut: chunks of a segment, and levels whose tiles are kept at a time.
+struct GlaPlan {
+  int64_t chunks = 0, levels = 1;
+};
+
+// Writes what uses PSUM in rounds: as many tiles as there are banks are written before the first is read, so
+// that engines do not wait for each other tile by tile.
+class PsumRounds {
+ public:
+  using Body = std::function<void(const AccessPattern&)>;
+
+  explicit PsumRounds(ProgramBuilder& b) : b_(b), banks_(b.mark().psum_banks) {}
+  // Calls write(tile) now and read(tile) when the round ends.
+  void add(DType dtype, int partitions, std::initializer_list<int64_t> sizes, const Body& write, Body read);
+  void finish();
+
+ private:
+  ProgramBuilder& b_;
+  int banks_;
+  std::vector<std::pair<AccessPattern, Body>> reads_;
 };
 
 // Whose rows lie on partitions.
@@ -56,7 +84,7 @@ enum class GlaRowsOn { keys, queries };
 class GlaTiles {
  public:
   static constexpr int64_t kGroup = 32;     // rows of a product that pairs share
-  static constexpr int64_t kMaxChunks = 2;  // of a segment
+  static constexpr int64_t kMaxChunks = 4;  // of a segment
   static constexpr int64_t kWidth = 512;    // values of one product: a PSUM bank
 
   // Whether the kernels take the call: f32, bf16 or f16, chunks of at most 128 rows and sizes that fit.
@@ -64,9 +92,9 @@ class GlaTiles {
 
   GlaTiles(KernelContext& ctx, const GlaCall& gla);
 
-  // Chunks of a segment whose tiles, `bytes` a partition for each, fit into SBUF beside `once` bytes; below 1
-  // if not even one does.
-  int64_t chunks_that_fit(int64_t once, int64_t bytes) const;
+  // What fits into SBUF: `once` bytes a partition, and for each chunk bytes(levels). No chunks if not even
+  // one fits.
+  GlaPlan plan(int64_t once, const std::function<int64_t(int64_t levels)>& bytes) const;
 
   int64_t columns() const { return columns_; }
   int64_t key_tiles() const { return (gla_.key + kPartitions - 1) / kPartitions; }
@@ -85,25 +113,30 @@ class GlaTiles {
   GlaKeys keys(const GlaSegment& s, int64_t tile, bool with_q = true);
   // Blocks of h rows become blocks of 2h rows.
   void join_blocks(GlaKeys& keys, int64_t h);
-  // Visits the diagonal and all sizes of blocks; leaves `keys` with blocks of a whole chunk.
-  void each_level(const GlaSegment& s, std::vector<GlaKeys>& keys,
-                  const std::function<void(const GlaLevel&)>& body);
+  // Visits the diagonal and all sizes of blocks, up to `at_once` of them together; leaves `keys` with blocks
+  // of a whole chunk.
+  void each_levels(const GlaSegment& s, std::vector<GlaKeys>& keys, int64_t at_once, bool with_decays,
+                   const std::function<void(std::span<const GlaLevel>)>& body);
   // own becomes the decay since the chunk's start.
   void from_start(GlaKeys& keys);
 
   // Zeros [columns, chunks, columns] for scores.
   AccessPattern no_scores(const GlaSegment& s);
-  // Writes the level's scores, sum over keys of q_i k_j decayed for j <= i, without the scale: [j, chunk, i]
+  // Writes the levels' scores, sum over keys of q_i k_j decayed for j <= i, without the scale: [j, chunk, i]
   // with keys' rows on partitions, else [i, chunk, j].
-  void add_scores(const AccessPattern& scores, const GlaSegment& s, const GlaLevel& level, GlaRowsOn rows);
+  void add_scores(const AccessPattern& scores, const GlaSegment& s, std::span<const GlaLevel> levels,
+                  GlaRowsOn rows);
   // The mask of a level for products of 32 rows of `rows` on partitions: [128, chunks, 32].
   AccessPattern mask(const GlaLevel& level, GlaRowsOn rows, int64_t chunks) const;
   // First rows of the first blocks of all pairs of a chunk.
   std::vector<int> pairs(const GlaLevel& level) const;
   std::vector<int> groups() const;
 
-  // Turns x [n, chunks, columns] of all tiles, `size` partitions together, to [columns, chunks, size].
+  // Turns x [n, chunks, columns] of all tiles, `size` partitions together, to [columns, chunks, size]. With
+  // `rounds`, when these are finished.
   AccessPattern turn_back(const std::vector<AccessPattern>& x, int64_t size, DType dtype = DType::f32);
+  AccessPattern turn_back(PsumRounds& rounds, const std::vector<AccessPattern>& x, int64_t size,
+                          DType dtype = DType::f32);
 
   // Writes rows of a tensor [B, T, H, size]: tile [rows of a chunk, chunks, size].
   void store(int32_t tensor, const GlaSegment& s, const AccessPattern& tile, int64_t size);
@@ -116,6 +149,8 @@ class GlaTiles {
 
  private:
   void load_masks();
+  GlaLevel pairs_of_blocks(const GlaSegment& s, const std::vector<GlaKeys>& keys, int64_t h,
+                           bool with_decays);
   // Where the segment's chunk begins in a tensor [B, T, H, size].
   int64_t place_of(const GlaSegment& s, int64_t chunk, int64_t size) const;
   AccessPattern rows_hbm(int32_t tensor, DType dtype, const GlaSegment& s, int64_t chunk, int64_t chunks,
@@ -130,10 +165,10 @@ class GlaTiles {
   AccessPattern masks_;  // [128, 2 kinds of rows, kinds of pairs, 32]
 };
 
-// What the kernels of both directions hold. Each sets max_chunks_ when it is made, and run()s.
+// What the kernels of both directions hold. Each sets plan_ when it is made, and run()s.
 class GlaDirection {
  public:
-  bool fits() const { return max_chunks_ >= 1; }
+  bool fits() const { return plan_.chunks >= 1; }
 
  protected:
   GlaDirection(KernelContext& ctx, const GlaCall& gla)
@@ -147,8 +182,8 @@ class GlaDirection {
   ProgramBuilder& b_;
   const GlaCall gla_;
   GlaTiles tiles_;
-  DType dtype_;             // of values and results
-  int64_t max_chunks_ = 0;  // of a segment
+  DType dtype_;  // of values and results
+  GlaPlan plan_;
 };
 
 // The kernel of a direction. Calls that it does not take are decomposed.

@@ -8,6 +8,10 @@
 #include <mutex>
 #include <string>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "assay/plugin.hpp"
 
 namespace assay::backend {
@@ -28,7 +32,7 @@ class IdleBlocks {
   }
 
   static std::size_t rounded(std::size_t bytes) {
-    const std::size_t unit = bytes < kLarge ? kAlignment : kLarge;
+    const std::size_t unit = bytes < kLarge ? kAlignment : bytes < 2 * kHugePage ? kLarge : kHugePage;
     return (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
   }
   // Of rounded(...) bytes; nullptr if the host has none.
@@ -44,7 +48,13 @@ class IdleBlocks {
         return data;
       }
     }
-    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (bytes % kHugePage != 0) return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    auto* data = static_cast<std::byte*>(std::aligned_alloc(kHugePage, bytes));
+#if defined(__linux__)
+    // Only a hint: rows of a tile are often a page and more apart.
+    if (data != nullptr) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+    return data;
   }
   void give(std::byte* data, std::size_t bytes) {
     if (bytes < kLarge || bytes > kMostBytes) return std::free(data);
@@ -63,7 +73,7 @@ class IdleBlocks {
     std::byte* data;
     std::size_t bytes;
   };
-  static constexpr std::size_t kLarge = std::size_t{1} << 16;
+  static constexpr std::size_t kLarge = std::size_t{1} << 16, kHugePage = std::size_t{1} << 21;
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr std::size_t kMostBytes = 0;  // blocks that are used after their time must be found
 #else

@@ -316,9 +316,9 @@ void FunctionalSimulator::Impl::count(const Execution& e) {
 
 // Products, and instructions by rows, wait for others of their kind.
 void FunctionalSimulator::Impl::execute(const Execution& e) {
-  if (e.instruction.opcode == Opcode::nc_matmul) {
+  if (tensor_engine_.collects(e)) {
     rows_.flush();
-    return tensor_engine_.matmul(e);
+    return e.instruction.opcode == Opcode::nc_matmul ? tensor_engine_.matmul(e) : tensor_engine_.transpose(e);
   }
   tensor_engine_.flush();
   if (RowBatch::takes(e)) {

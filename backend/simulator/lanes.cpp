@@ -76,9 +76,13 @@ ASSAY_LANE bool number_with(AluOp op, const float* x, float number, bool reverse
       });
 }
 
-// Calls run(f) with f one of four operators.
+// Calls run(f) with f one of four operators, or what leaves its first argument as it is.
 template <typename Run>
 ASSAY_LANE bool with_arithmetic(AluOp op, const Run& run) {
+  if (op == AluOp::none) {
+    run([](float a, float) __attribute__((always_inline))->float { return a; });
+    return true;
+  }
   if (op != AluOp::add && op != AluOp::subtract && op != AluOp::multiply && op != AluOp::divide) return false;
   return with_operator(op, run);
 }
@@ -188,7 +192,9 @@ ASSAY_AVX512 void blocks_by_16(const float* x, const float* y, bool one, float* 
     __m512 w = _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes_of_y & inside), y + at);
     if (one) w = _mm512_permutexvar_ps(from, w);
     __m512 z;
-    if constexpr (kOp == AluOp::add) {
+    if constexpr (kOp == AluOp::none) {
+      z = v;
+    } else if constexpr (kOp == AluOp::add) {
       z = _mm512_add_ps(v, w);
     } else if constexpr (kOp == AluOp::subtract) {
       z = _mm512_sub_ps(v, w);
@@ -203,6 +209,9 @@ ASSAY_AVX512 void blocks_by_16(const float* x, const float* y, bool one, float* 
 
 bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* out, const LaneBlocks& blocks) {
   switch (op) {
+    case AluOp::none:
+      blocks_by_16<AluOp::none>(x, y, one, out, blocks);
+      return true;
     case AluOp::add:
       blocks_by_16<AluOp::add>(x, y, one, out, blocks);
       return true;

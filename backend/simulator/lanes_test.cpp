@@ -121,7 +121,8 @@ TEST(Lanes, ProductsAreAddedAfterRounding) {
 TEST(Lanes, BlocksOfNeighbours) {
   const std::vector<float> values = lane_values();
   for (const VectorWidth width : kWidths) {
-    for (const AluOp op : {AluOp::add, AluOp::subtract, AluOp::multiply, AluOp::divide, AluOp::max}) {
+    for (const AluOp op :
+         {AluOp::add, AluOp::subtract, AluOp::multiply, AluOp::divide, AluOp::none, AluOp::max}) {
       for (const int stride : {2, 4, 8, 16}) {
         for (const int count : {1, 7, 40}) {
           for (int wide = 1; wide <= stride; wide += wide < 4 ? 1 : 4) {
@@ -139,7 +140,7 @@ TEST(Lanes, BlocksOfNeighbours) {
               for (std::size_t i = 0; i < n && done; ++i) {
                 const std::size_t in_block = i % static_cast<std::size_t>(stride);
                 if (in_block < static_cast<std::size_t>(wide))
-                  want[i] = of_lanes(op, x[i], y[one ? i - in_block : i]);
+                  want[i] = op == AluOp::none ? x[i] : of_lanes(op, x[i], y[one ? i - in_block : i]);
               }
               for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(same_value(out[i], want[i])) << i;
             }

@@ -118,6 +118,12 @@ void TensorEngine::pack(Packed& entry, Scratch& scratch) {
   pack_singles(rows, columns, depth, columns, entry.panel, entry.words.data());
 }
 
+int TensorEngine::bank_of(const AccessPattern& psum) const {
+  const AccessPattern::Extent extent = psum.extent();
+  const int64_t bytes = machine_.core.psum_bank_bytes, bank = extent.begin / bytes;
+  return (extent.end - 1) / bytes == bank ? static_cast<int>(bank) : -1;
+}
+
 void TensorEngine::matmul(const Execution& e) {
   const AccessPattern &dst = e.op(0), &stationary = e.op(1), &moving = e.op(2);
   if (products_.size() == kMaxProducts) flush();
@@ -131,12 +137,8 @@ void TensorEngine::matmul(const Execution& e) {
     a = operand(stationary, format, kPanelRows, often);
     b = operand(moving, format, kPanelColumns, false);
   }
-  const AccessPattern::Extent extent = dst.extent();
-  const int64_t bank_bytes = machine_.core.psum_bank_bytes;
-  const auto bank = static_cast<int>(extent.begin / bank_bytes);
-  const bool one_bank = (extent.end - 1) / bank_bytes == bank;
   const bool accumulate = e.instruction.accumulate || machine_.clears_psum_first(e.instruction);
-  products_.push_back({dst, a, b, format, stationary.partitions, accumulate, e.index, one_bank ? bank : -1});
+  products_.push_back({dst, a, b, format, stationary.partitions, accumulate, e.index, bank_of(dst)});
   pending_work_ += int64_t{stationary.partitions} * dst.elements();
 }
 
@@ -148,6 +150,13 @@ void TensorEngine::compute(const Product& product, int first, int last, Scratch&
   if (begin >= end) return;
   const Row row = machine_.make_row(dst);
   const auto columns = static_cast<int>(row.count());
+  if (product.transposed != nullptr) {
+    const AccessPattern& src = *product.transposed;
+    const auto element = static_cast<int64_t>(size_of(src.dtype));
+    turn(machine_.row(src, 0) + src.offset + begin * element, machine_.sbuf.pitch(),
+         machine_.row(dst, begin) + dst.offset, machine_.psum.pitch(), src.partitions, end - begin, element);
+    return;
+  }
   TileProduct t{.format = product.format,
                 .steps = steps_of(product.format, product.depth),
                 .stationary = words_of(product.stationary),
@@ -220,10 +229,14 @@ void TensorEngine::flush() {
     int chunk = machine_.core.partitions;
     while (chunk > kMinChunk && std::popcount(used) * (machine_.core.partitions / chunk) < 2 * pool.size())
       chunk /= 2;
-    const int chunks = machine_.core.partitions / chunk;
-    pool.run(machine_.options.cores * machine_.core.psum_banks * chunks, [&](int task, int worker) {
-      const int bank = task / chunks, first = task % chunks * chunk;
-      if (!(used >> bank & 1u)) return;
+    const int chunks = machine_.core.partitions / chunk, banks = std::popcount(used);
+    // Banks of the same partitions are neighbours: who takes them takes these partitions' rows elsewhere,
+    // too.
+    pool.run(banks * chunks, [&](int task, int worker) {
+      const int first = task / banks * chunk;
+      uint32_t left = used;
+      for (int k = task % banks; k > 0; --k) left &= left - 1;
+      const int bank = std::countr_zero(left);
       for (const Product& product : products_) {
         if (by_bank && product.bank != bank) continue;
         compute(product, first, first + chunk, machine_.scratch[static_cast<std::size_t>(worker)]);
@@ -243,13 +256,38 @@ void TensorEngine::discard() {
   ++flushes_;
 }
 
-void TensorEngine::transpose(const Execution& e) {
+bool TensorEngine::collects(const Execution& e) const {
+  if (e.instruction.opcode == Opcode::nc_matmul) return true;
+  if (e.instruction.opcode != Opcode::nc_transpose) return false;
   const AccessPattern &dst = e.op(0), &src = e.op(1);
+  return is_exact(e) && dst.space == Space::psum && src.space == Space::sbuf && dst.dtype == src.dtype &&
+         machine_.make_row(dst).contiguous() && machine_.make_row(src).contiguous();
+}
+
+// Whether bits are moved; else the transpose is a product with the identity.
+bool TensorEngine::is_exact(const Execution& e) const {
+  return e.instruction.engine != Engine::tensor ||
+         (machine_.core.exact_transpose && !machine_.options.quirks.transpose_spreads_nan);
+}
+
+void TensorEngine::transpose(const Execution& e) {
+  constexpr int64_t kWork = 8;  // multiply-accumulates that take as long as an element
+  const AccessPattern &dst = e.op(0), &src = e.op(1);
+  if (collects(e)) {
+    if (products_.size() == kMaxProducts) flush();
+    Product product{};
+    product.dst = dst;
+    product.transposed = &src;
+    product.index = e.index;
+    product.bank = bank_of(dst);
+    products_.push_back(product);
+    pending_work_ += dst.elements() * kWork;
+    return;
+  }
   const int rows = src.partitions, columns = dst.partitions;
   Scratch& scratch = machine_.scratch[0];
   const Row to = machine_.make_row(dst);
-  const bool exact = machine_.core.exact_transpose && !machine_.options.quirks.transpose_spreads_nan;
-  if (e.instruction.engine == Engine::tensor && !exact) {
+  if (!is_exact(e)) {
     // src^T = src^T * identity: a NaN or infinity spreads, as it does on the device.
     const TileFormat format = format_of(src.dtype, src.dtype);
     Packed a, b;

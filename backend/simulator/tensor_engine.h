@@ -9,11 +9,11 @@
 
 namespace assay::backend {
 
-// Products are collected and executed together when anything else could see their results: consecutive
-// nc_matmuls read only SBUF and write only PSUM, so products of different PSUM banks or partitions are
-// independent, and those of the same place stay in program order. fp32 operands of whole panels are read
-// where they lie, unless they are read often; others are packed once for as long as their bytes in SBUF do
-// not change.
+// Products, and transposes from SBUF to PSUM, are collected and executed together when anything else could
+// see their results: consecutive ones read only SBUF and write only PSUM, so products of different PSUM banks
+// or partitions are independent, and those of the same place stay in program order. fp32 operands of whole
+// panels are read where they lie, unless they are read often; others are packed once for as long as their
+// bytes in SBUF do not change.
 class TensorEngine {
  public:
   TensorEngine(Machine& machine, const TileKernel& kernel);
@@ -21,12 +21,14 @@ class TensorEngine {
   const TileKernel& kernel() const { return kernel_; }
 
   void matmul(const Execution& e);
+  // Collects a transpose as if it were a product, or executes it.
+  void transpose(const Execution& e);  // Tensor or Vector engine
+  // Whether the instruction is collected.
+  bool collects(const Execution& e) const;
   // Executes what was collected. Must precede every other instruction's execution and the end of a run.
   void flush();
   // Forgets what was collected (after a trap).
   void discard();
-
-  void transpose(const Execution& e);  // Tensor or Vector engine
 
  private:
   struct Packed {
@@ -49,14 +51,17 @@ class TensorEngine {
     TileFormat format;
     int depth;
     bool accumulate;
-    std::size_t index;  // instruction
-    int bank;           // of dst; -1 if it spans several
+    std::size_t index;                          // instruction
+    int bank;                                   // of dst; -1 if it spans several
+    const AccessPattern* transposed = nullptr;  // what dst is the transpose of: no product
   };
 
   Operand operand(const AccessPattern& source, TileFormat format, int panel, bool pack);
   TileOperand words_of(const Operand& operand) const;
   std::size_t packed(const AccessPattern& source, TileFormat format, int panel);
   void pack(Packed& entry, Scratch& scratch);
+  int bank_of(const AccessPattern& psum) const;
+  bool is_exact(const Execution& e) const;
   void move_transposed(const Execution& e);
   void compute(const Product& product, int first_partition, int last_partition, Scratch& scratch);
 

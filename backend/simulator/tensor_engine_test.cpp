@@ -96,6 +96,38 @@ TEST(TensorEngineTest, OverwrittenOperandsArePackedAgain) {
   EXPECT_EQ(got[63], 64 + 3 * 64 + 3 * (32 * 2 + 32));
 }
 
+// Products and transposes that wait together, of one bank and of several, keep their order.
+TEST(TensorEngineTest, TransposesWaitWithProducts) {
+  constexpr int64_t kSide = 128;
+  const std::vector<double> a = ramp(kSide * kSide, 8), b = ramp(kSide * kSide, 9);
+  std::vector<std::vector<Tensor>> results;
+  for (const int threads : {1, 2}) {
+    Bench bench;
+    const AccessPattern x = bench.load(DType::f32, {kSide, kSide}, a),
+                        y = bench.load(DType::f32, {kSide, kSide}, b);
+    const AccessPattern banks = bench.b.psum(DType::f32, kSide, {8, kSide});
+    for (int64_t k = 0; k < 8; ++k) {
+      bench.b.nc_transpose(banks.select(0, k), k % 2 == 0 ? x : y);
+      bench.b.nc_matmul(banks.select(0, k), x, y, false);
+    }
+    for (int64_t k = 0; k < 8; k += 2) bench.b.nc_transpose(banks.select(0, k), k % 4 == 0 ? y : x);
+    bench.store(banks);
+    SimulatorOptions options;
+    options.threads = threads;
+    results.push_back(bench.run(options));
+    const std::vector<double> got = results.back()[0].to_doubles(), sums = product(a, b, kSide, kSide, kSide);
+    for (std::size_t r = 0; r < kSide; ++r) {
+      for (std::size_t k = 0; k < 8; ++k) {
+        for (std::size_t c = 0; c < kSide; ++c) {
+          const double turned = (k % 4 == 0 ? b : a)[c * kSide + r];
+          ASSERT_EQ(got[(r * 8 + k) * kSide + c], k % 2 == 0 ? turned : sums[r * kSide + c]) << r << " " << k;
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(results[0][0].bitwise_equal(results[1][0]));
+}
+
 // More operands than the packed forms that are kept.
 TEST(TensorEngineTest, ManyOperandsInOneRun) {
   Bench bench;

@@ -465,6 +465,25 @@ void memset(const Execution& e) {
   });
 }
 
+// Words in small blocks, where they lie. False if the patterns ask for the general way.
+bool copied_blocks(const Execution& e) {
+  Machine& m = e.machine;
+  const AccessPattern &d = e.op(0), &x = e.op(1);
+  if (size_of(d.dtype) != 4 || d.offset % 4 != 0 || x.offset % 4 != 0 || !same_sizes(d, x)) return false;
+  const SharedDims<3> dims(
+      d, [&](std::size_t pattern, std::size_t k) { return (pattern == 0 ? d : x).strides[k]; });
+  const SmallBlocks small(dims);
+  if (!small.found || small.one) return false;
+  e.for_rows([&](int p, Scratch&) {
+    auto* to = reinterpret_cast<float*>(m.row(d, p) + d.offset);
+    const auto* from = reinterpret_cast<const float*>(m.row(x, p) + x.offset);
+    dims.each(2, [&](const std::array<int64_t, 3>& at) {
+      lanes().blocks(AluOp::none, from + at[1], from + at[2], false, to + at[0], small.blocks);
+    });
+  });
+  return true;
+}
+
 void tensor_copy(const Execution& e) {
   Machine& m = e.machine;
   const Row &dst = e.row(0), &src = e.row(1);
@@ -472,6 +491,7 @@ void tensor_copy(const Execution& e) {
   const bool raw = e.op(0).dtype == e.op(1).dtype;
   const bool integers = e.instruction.engine == Engine::gpsimd && is_integral(e.op(1).dtype);
   const bool apart = raw && !Results::overlaps(e.op(0), e.op(1), false);
+  if (apart && copied_blocks(e)) return;
   e.for_rows([&](int p, Scratch& s) {
     if (apart && dst.contiguous()) {
       src.load_raw(m.row(e.op(1), p), m.row(e.op(0), p) + e.op(0).offset);

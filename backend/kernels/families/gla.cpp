@@ -10,10 +10,12 @@ namespace {
 class GlaForward : public GlaDirection {
  public:
   GlaForward(KernelContext& ctx, const GlaCall& gla) : GlaDirection(ctx, gla) {
-    // Five operands and two products for each tile of keys, scores, turned keys, values and results.
     const int64_t keys = tiles_.key_tiles(), columns = tiles_.columns();
-    max_chunks_ = tiles_.chunks_that_fit(keys * gla.value * 4,
-                                         (keys * 8 + 1) * columns * 4 + gla.key * 4 + gla.value * 12);
+    // Five operands for each tile of keys and a product for each level, scores, turned keys, values and
+    // results.
+    plan_ = tiles_.plan(keys * gla.value * 4, [&](int64_t levels) {
+      return (keys * (6 + levels) + 1) * columns * 4 + gla.key * 4 + gla.value * 12;
+    });
   }
 
   void run() {
@@ -23,7 +25,7 @@ class GlaForward : public GlaDirection {
       for (int64_t h = 0; h < gla_.heads; ++h) {
         const ProgramBuilder::Mark mark = b_.mark();
         state_ = tiles_.load_state("initial_state", sequence, h);
-        for (const GlaSegment& s : tiles_.segments(sequence, h, max_chunks_)) {
+        for (const GlaSegment& s : tiles_.segments(sequence, h, plan_.chunks)) {
           const ProgramBuilder::Mark inner = b_.mark();
           segment(s);
           b_.release(inner);
@@ -42,8 +44,9 @@ class GlaForward : public GlaDirection {
     std::vector<GlaKeys> keys;
     for (int64_t t = 0; t < tiles_.key_tiles(); ++t) keys.push_back(tiles_.keys(s, t));
     const AccessPattern scores = tiles_.no_scores(s);
-    tiles_.each_level(s, keys,
-                      [&](const GlaLevel& level) { tiles_.add_scores(scores, s, level, GlaRowsOn::keys); });
+    tiles_.each_levels(s, keys, plan_.levels, false, [&](std::span<const GlaLevel> levels) {
+      tiles_.add_scores(scores, s, levels, GlaRowsOn::keys);
+    });
     // What reads the state, and what is written to it, in place.
     std::vector<AccessPattern> writes;
     for (GlaKeys& tile : keys) {

@@ -20,11 +20,13 @@ class GlaBackward : public GlaDirection {
     const int64_t keys = tiles_.key_tiles(), values = value_tiles(), columns = tiles_.columns();
     // Beside the gradient of the state: two states, and both turned.
     const int64_t once = keys * gla.value * 16 + values * gla.key * 8;
-    // For each tile of keys five operands, two products, two gradients, a product and three results of the
-    // gate; for each tile of values two turned operands; scores, their two gradients and masked parts; rows
-    // of q and k, of v, do and dv.
-    max_chunks_ = tiles_.chunks_that_fit(
-        once, (keys * 12 + values * 2 + 4) * columns * 4 + gla.key * 16 + gla.value * 12);
+    // For each tile of keys five operands, two gradients, a product and three results of the gate, and for
+    // each level a product and decays; for each tile of values two turned operands; scores, their two
+    // gradients; rows of q and k for each level, of both beside, of v, do and dv; masked parts of a level.
+    plan_ = tiles_.plan(once, [&](int64_t levels) {
+      return (keys * (11 + 2 * levels) + values * 2 + 3) * columns * 4 + gla.key * 4 * (3 + levels) +
+             gla.value * 12 + levels * 2 * GlaTiles::kGroup * 4;
+    });
   }
 
   void run() {
@@ -40,12 +42,12 @@ class GlaBackward : public GlaDirection {
     for (const GlaSequence& sequence : gla_.sequences) {
       for (int64_t h = 0; h < gla_.heads; ++h) {
         const ProgramBuilder::Mark mark = b_.mark();
-        const std::vector<GlaSegment> segments = tiles_.segments(sequence, h, max_chunks_);
+        const std::vector<GlaSegment> segments = tiles_.segments(sequence, h, plan_.chunks);
         form_states(sequence, h, segments);
         d_ = tiles_.load_state("grad_final_state", sequence, h);
         for (std::size_t i = segments.size(); i-- > 0;) {
           const ProgramBuilder::Mark inner = b_.mark();
-          segment(segments[i], static_cast<int64_t>(i) * max_chunks_);
+          segment(segments[i], static_cast<int64_t>(i) * plan_.chunks);
           b_.release(inner);
         }
         if (ctx_.outputs.at(4) >= 0) tiles_.store_state(ctx_.outputs[4], sequence, h, d_);
@@ -69,7 +71,7 @@ class GlaBackward : public GlaDirection {
     const ProgramBuilder::Mark mark = b_.mark();
     const std::vector<AccessPattern> state = tiles_.load_state("initial_state", sequence, head);
     int64_t number = 0;
-    const auto store = [&] {
+    const std::function<void()> store = [&] {
       for (std::size_t t = 0; t < state.size(); ++t)
         b_.dma_copy(waiting(number, static_cast<int64_t>(t)), state[t]);
       ++number;
@@ -88,39 +90,44 @@ class GlaBackward : public GlaDirection {
         writes.push_back(keys.back().k);
       }
       const AccessPattern k = tiles_.turn_back(writes, gla_.key);
+      PsumRounds rounds(b_);
       for (int64_t c = 0; c < s.chunks; ++c) {
-        const int rows = tiles_.rows_of(s, c);
+        const AccessPattern rows = v.partition_slice(0, tiles_.rows_of(s, c)).select(0, c);
         for (int64_t w = 0; w < gla_.value; w += GlaTiles::kWidth) {
           const int64_t width = std::min(GlaTiles::kWidth, gla_.value - w);
-          add_products(state, s, c, w, width, keys, k, v.partition_slice(0, rows).select(0, c));
+          add_products(rounds, state, s, c, w, width, keys, k, rows,
+                       w + width < gla_.value ? std::function<void()>() : store);
         }
-        store();
       }
+      rounds.finish();
       b_.release(inner);
     }
     b_.release(mark);
   }
 
-  // sum[keys, w..] = decay over the chunk * sum + left[rows, keys]^T right[rows, w..]
-  void add_products(const std::vector<AccessPattern>& sum, const GlaSegment& s, int64_t c, int64_t w,
-                    int64_t width, const std::vector<GlaKeys>& keys, const AccessPattern& left,
-                    const AccessPattern& right) {
-    const ProgramBuilder::Mark mark = b_.mark();
+  // sum[keys, w..] = decay over the chunk * sum + left[rows, keys]^T right[rows, w..], when the round ends;
+  // then `then`.
+  void add_products(PsumRounds& rounds, const std::vector<AccessPattern>& sum, const GlaSegment& s, int64_t c,
+                    int64_t w, int64_t width, const std::vector<GlaKeys>& keys, const AccessPattern& left,
+                    const AccessPattern& right, const std::function<void()>& then = {}) {
     const int rows = tiles_.rows_of(s, c);
-    std::vector<AccessPattern> products;
-    for (const GlaKeys& tile : keys) {
-      products.push_back(b_.psum(DType::f32, tile.partitions, {width}));
-      b_.nc_matmul(products.back(),
-                   left.partition_slice(0, rows).select(0, c).slice(0, tile.first, tile.partitions),
-                   right.slice(0, w, width), false);
-    }
     for (std::size_t t = 0; t < keys.size(); ++t) {
-      const AccessPattern part = sum[t].slice(0, w, width);
-      b_.scalar_tensor_tensor(part, part, AluOp::multiply,
-                              keys[t].own.select(0, c).slice(0, tiles_.columns() - 1, 1), AluOp::add,
-                              products[t]);
+      const GlaKeys& tile = keys[t];
+      const AccessPattern part = sum[t].slice(0, w, width),
+                          decay = tile.own.select(0, c).slice(0, tiles_.columns() - 1, 1);
+      const bool last = t + 1 == keys.size();
+      rounds.add(
+          DType::f32, tile.partitions, {width},
+          [&](const AccessPattern& product) {
+            b_.nc_matmul(product,
+                         left.partition_slice(0, rows).select(0, c).slice(0, tile.first, tile.partitions),
+                         right.slice(0, w, width), false);
+          },
+          [this, part, decay, last, then](const AccessPattern& product) {
+            b_.scalar_tensor_tensor(part, part, AluOp::multiply, decay, AluOp::add, product);
+            if (last && then) then();
+          });
     }
-    b_.release(mark);
   }
 
   // Values on partitions, multiplied by `factor`, by tiles.
@@ -136,77 +143,114 @@ class GlaBackward : public GlaDirection {
     return tiles;
   }
 
-  // a^T b over the values, for each chunk: [columns, chunks, columns].
-  AccessPattern over_values(const GlaSegment& s, const std::vector<AccessPattern>& a,
+  // a^T b over the values, for each chunk: [columns, chunks, columns], when the round ends.
+  AccessPattern over_values(PsumRounds& rounds, const GlaSegment& s, const std::vector<AccessPattern>& a,
                             const std::vector<AccessPattern>& b) {
     const auto columns = tiles_.columns();
     const AccessPattern out = b_.sbuf(DType::f32, static_cast<int>(columns), {s.chunks, columns});
-    const ProgramBuilder::Mark mark = b_.mark();
-    const AccessPattern sums = b_.psum(DType::f32, static_cast<int>(columns), {s.chunks, columns});
-    for (int64_t c = 0; c < s.chunks; ++c) {
-      for (std::size_t t = 0; t < a.size(); ++t)
-        b_.nc_matmul(sums.select(0, c), a[t].select(0, c), b[t].select(0, c), t > 0);
-    }
-    b_.tensor_copy(out, sums, Engine::scalar);
-    b_.release(mark);
+    rounds.add(
+        DType::f32, static_cast<int>(columns), {s.chunks, columns},
+        [&](const AccessPattern& sums) {
+          for (int64_t c = 0; c < s.chunks; ++c) {
+            for (std::size_t t = 0; t < a.size(); ++t)
+              b_.nc_matmul(sums.select(0, c), a[t].select(0, c), b[t].select(0, c), t > 0);
+          }
+        },
+        [this, out](const AccessPattern& sums) { b_.tensor_copy(out, sums, Engine::scalar); });
     return out;
+  }
+
+  // What of dA [other rows, chunk, own rows] belongs to a level that has a mask: [other rows, chunk, 32].
+  AccessPattern masked_part(const GlaSegment& s, const GlaLevel& level, const AccessPattern& weights,
+                            GlaRowsOn other) {
+    const auto count = static_cast<int>(GlaTiles::kGroup);
+    const AccessPattern part = b_.sbuf(DType::f32, weights.partitions, {s.chunks, count});
+    b_.memset(part, 0.0f, Engine::gpsimd);
+    for (const int first : tiles_.groups()) {
+      b_.copy_predicated(part.partition_slice(first, count),
+                         weights.partition_slice(first, count).slice(1, first, count),
+                         tiles_.mask(level, other, s.chunks).partition_slice(first, count));
+    }
+    return part;
   }
 
   // Adds what one level of scores gives to dq (or, with keys' rows on partitions, to dk): decays times the
   // sum over the other rows of dA and what they brought into the product.
-  //   weights: dA [other rows, chunk, own rows]; operands: [other rows, chunk, keys]
-  void add_level(const GlaSegment& s, const GlaLevel& level, const AccessPattern& weights,
+  //   weights: dA [other rows, chunk, own rows], or masked_part of it; operands: [other rows, chunk, keys]
+  void add_level(PsumRounds& rounds, const GlaSegment& s, const GlaLevel& level, const AccessPattern& weights,
                  const AccessPattern& operands, GlaRowsOn other, const std::vector<GlaKeys>& keys,
                  const std::vector<AccessPattern>& sums) {
-    const ProgramBuilder::Mark mark = b_.mark();
     const bool masked = level.mask >= 0, of_queries = other == GlaRowsOn::keys;
     const auto count = static_cast<int>(masked ? GlaTiles::kGroup : level.h);
     const std::vector<int> firsts = masked ? tiles_.groups() : tiles_.pairs(level);
-    AccessPattern part;
-    if (masked) {
-      part = b_.sbuf(DType::f32, weights.partitions, {s.chunks, count});
-      b_.memset(part, 0.0f, Engine::gpsimd);
-      for (const int first : firsts) {
-        b_.copy_predicated(part.partition_slice(first, count),
-                           weights.partition_slice(first, count).slice(1, first, count),
-                           tiles_.mask(level, other, s.chunks).partition_slice(first, count));
-      }
-    }
     // Keys come first in a pair.
     const int from = masked || of_queries ? 0 : count, to = masked ? 0 : count - from;
     const auto blocks = static_cast<int64_t>(firsts.size());
+    // The rows that the products belong to: [keys, chunks, blocks, count].
+    const auto rows_of = [&](const AccessPattern& x) {
+      const int64_t step = std::max(masked ? count : 2 * count, 1);
+      return x.reshaped({s.chunks, tiles_.columns() / step, step}).slice(1, 0, blocks).slice(2, to, count);
+    };
     for (std::size_t t = 0; t < keys.size(); ++t) {
-      const ProgramBuilder::Mark inner = b_.mark();
       const GlaKeys& tile = keys[t];
-      const AccessPattern product = b_.psum(DType::f32, tile.partitions, {s.chunks, blocks, count});
-      for (int64_t c = 0; c < s.chunks; ++c) {
-        for (int64_t i = 0; i < blocks; ++i) {
-          const int first = firsts[static_cast<std::size_t>(i)];
-          const AccessPattern moving =
-              masked ? part.partition_slice(first, count).select(0, c)
-                     : weights.partition_slice(first + from, count).select(0, c).slice(0, first + to, count);
-          b_.nc_matmul(product.select(0, c).select(0, i),
-                       operands.partition_slice(first + from, count)
-                           .select(0, c)
-                           .slice(0, tile.first, tile.partitions),
-                       moving, false);
-        }
-      }
-      // The rows that the products belong to: [keys, chunks, blocks, count].
-      const auto rows_of = [&](const AccessPattern& x) {
-        const int64_t step = std::max(masked ? count : 2 * count, 1);
-        return x.reshaped({s.chunks, tiles_.columns() / step, step}).slice(1, 0, blocks).slice(2, to, count);
-      };
-      if (level.h == 0) {
-        b_.tensor_copy(rows_of(sums[t]), product, Engine::scalar);
-      } else {
-        const AccessPattern decayed = b_.sbuf(DType::f32, tile.partitions, {s.chunks, blocks, count});
-        b_.tensor_tensor(decayed, product, rows_of(of_queries ? tile.own : tile.ahead), AluOp::multiply);
-        b_.tensor_tensor(rows_of(sums[t]), rows_of(sums[t]), decayed, AluOp::add, Engine::gpsimd);
-      }
-      b_.release(inner);
+      const AccessPattern sum = rows_of(sums[t]), decay = level.h == 0 ? sum : rows_of(level.decay[t]);
+      const int64_t chunks = s.chunks;
+      rounds.add(
+          DType::f32, tile.partitions, {chunks, blocks, count},
+          [&](const AccessPattern& product) {
+            for (int64_t c = 0; c < chunks; ++c) {
+              for (int64_t i = 0; i < blocks; ++i) {
+                const int first = firsts[static_cast<std::size_t>(i)];
+                const AccessPattern moving = masked ? weights.partition_slice(first, count).select(0, c)
+                                                    : weights.partition_slice(first + from, count)
+                                                          .select(0, c)
+                                                          .slice(0, first + to, count);
+                b_.nc_matmul(product.select(0, c).select(0, i),
+                             operands.partition_slice(first + from, count)
+                                 .select(0, c)
+                                 .slice(0, tile.first, tile.partitions),
+                             moving, false);
+              }
+            }
+          },
+          [this, sum, decay, diagonal = level.h == 0, chunks, blocks, count](const AccessPattern& product) {
+            if (diagonal) return b_.tensor_copy(sum, product, Engine::scalar);
+            const ProgramBuilder::Mark mark = b_.mark();
+            const AccessPattern decayed = b_.sbuf(DType::f32, product.partitions, {chunks, blocks, count});
+            b_.tensor_tensor(decayed, product, decay, AluOp::multiply);
+            b_.tensor_tensor(sum, sum, decayed, AluOp::add, Engine::gpsimd);
+            b_.release(mark);
+          });
     }
-    b_.release(mark);
+  }
+
+  // The parts of dq and dk that come from some levels of scores.
+  void add_levels(const GlaSegment& s, std::span<const GlaLevel> levels, const AccessPattern& of_keys,
+                  const AccessPattern& of_queries, const std::vector<GlaKeys>& keys,
+                  const std::vector<AccessPattern>& dq, const std::vector<AccessPattern>& dk) {
+    struct Rows {
+      AccessPattern q, k, of_queries, of_keys;
+    };
+    std::vector<Rows> rows;
+    PsumRounds turning(b_);
+    for (const GlaLevel& level : levels) {
+      Rows r;
+      r.k = tiles_.turn_back(turning, level.k, gla_.key);
+      r.q = level.h == 0 ? tiles_.turn_back(turning, level.q, gla_.key) : r.k;
+      rows.push_back(r);
+    }
+    turning.finish();
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const bool masked = levels[i].mask >= 0;
+      rows[i].of_queries = masked ? masked_part(s, levels[i], of_queries, GlaRowsOn::keys) : of_queries;
+      rows[i].of_keys = masked ? masked_part(s, levels[i], of_keys, GlaRowsOn::queries) : of_keys;
+    }
+    PsumRounds rounds(b_);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      add_level(rounds, s, levels[i], rows[i].of_queries, rows[i].k, GlaRowsOn::keys, keys, dq);
+      add_level(rounds, s, levels[i], rows[i].of_keys, rows[i].q, GlaRowsOn::queries, keys, dk);
+    }
+    rounds.finish();
   }
 
   void segment(const GlaSegment& s, int64_t first_chunk) {
@@ -216,8 +260,10 @@ class GlaBackward : public GlaDirection {
     const AccessPattern dv = b_.sbuf(dtype_, rows, {s.chunks, gla_.value});
     const std::vector<AccessPattern> v_turned = turned_values("v", s, 1),
                                      grad_turned = turned_values("grad_output", s, scale);
-    const AccessPattern of_keys = over_values(s, grad_turned, v_turned);     // dA [i, chunk, j]
-    const AccessPattern of_queries = over_values(s, v_turned, grad_turned);  // dA [j, chunk, i]
+    PsumRounds rounds(b_);
+    const AccessPattern of_keys = over_values(rounds, s, grad_turned, v_turned);     // dA [i, chunk, j]
+    const AccessPattern of_queries = over_values(rounds, s, v_turned, grad_turned);  // dA [j, chunk, i]
+    rounds.finish();
     const AccessPattern scores = tiles_.no_scores(s);
     std::vector<GlaKeys> keys;
     std::vector<AccessPattern> dq, dk;
@@ -228,13 +274,9 @@ class GlaBackward : public GlaDirection {
         b_.memset(sums->back(), 0.0f, Engine::gpsimd);
       }
     }
-    tiles_.each_level(s, keys, [&](const GlaLevel& level) {
-      tiles_.add_scores(scores, s, level, GlaRowsOn::queries);
-      const ProgramBuilder::Mark mark = b_.mark();
-      add_level(s, level, of_queries, tiles_.turn_back(level.k, gla_.key), GlaRowsOn::keys, keys, dq);
-      b_.release(mark);
-      add_level(s, level, of_keys, tiles_.turn_back(level.q, gla_.key), GlaRowsOn::queries, keys, dk);
-      b_.release(mark);
+    tiles_.each_levels(s, keys, plan_.levels, true, [&](std::span<const GlaLevel> levels) {
+      tiles_.add_scores(scores, s, levels, GlaRowsOn::queries);
+      add_levels(s, levels, of_keys, of_queries, keys, dq, dk);
     });
     for (GlaKeys& tile : keys) tiles_.from_start(tile);
     through_state(s, first_chunk, keys, scores, v_turned, grad, grad_turned, dq, dk, dv);
@@ -252,43 +294,50 @@ class GlaBackward : public GlaDirection {
     b_.release(mark);
   }
 
-  // [keys, V] by tiles of keys to [values, K] by tiles of values.
-  std::vector<AccessPattern> turned_state(const std::vector<AccessPattern>& state) {
+  // [keys, V] by tiles of keys to [values, K] by tiles of values, when the round ends.
+  std::vector<AccessPattern> turned_state(PsumRounds& rounds, const std::vector<AccessPattern>& state) {
     std::vector<AccessPattern> tiles;
     for (int64_t w = 0; w < value_tiles(); ++w) {
       const int values = value_partitions(w);
-      tiles.push_back(b_.sbuf(DType::f32, values, {gla_.key}));
-      const ProgramBuilder::Mark mark = b_.mark();
-      const AccessPattern sums = b_.psum(DType::f32, values, {gla_.key});
-      for (std::size_t t = 0; t < state.size(); ++t) {
-        b_.nc_transpose(sums.slice(0, static_cast<int64_t>(t) * kPartitions, state[t].partitions),
-                        state[t].slice(0, w * kPartitions, values));
-      }
-      b_.tensor_copy(tiles.back(), sums, Engine::scalar);
-      b_.release(mark);
+      const AccessPattern tile = b_.sbuf(DType::f32, values, {gla_.key});
+      rounds.add(
+          DType::f32, values, {gla_.key},
+          [&](const AccessPattern& sums) {
+            for (std::size_t t = 0; t < state.size(); ++t) {
+              b_.nc_transpose(sums.slice(0, static_cast<int64_t>(t) * kPartitions, state[t].partitions),
+                              state[t].slice(0, w * kPartitions, values));
+            }
+          },
+          [this, tile](const AccessPattern& sums) { b_.tensor_copy(tile, sums, Engine::scalar); });
+      tiles.push_back(tile);
     }
     return tiles;
   }
 
-  // sums[keys, c, rows] += decay * (state[values, keys]^T rows[values, c, rows])
-  void add_read(const GlaSegment& s, int64_t c, const std::vector<AccessPattern>& state,
+  // sums[keys, c, rows] += decay * (state[values, keys]^T rows[values, c, rows]), when the round ends.
+  void add_read(PsumRounds& rounds, const GlaSegment& s, int64_t c, const std::vector<AccessPattern>& state,
                 const std::vector<AccessPattern>& rows, const std::vector<GlaKeys>& keys, bool own,
                 const std::vector<AccessPattern>& sums) {
     const int count = tiles_.rows_of(s, c);
     for (std::size_t t = 0; t < keys.size(); ++t) {
-      const ProgramBuilder::Mark mark = b_.mark();
       const GlaKeys& tile = keys[t];
-      const AccessPattern product = b_.psum(DType::f32, tile.partitions, {count});
-      for (std::size_t w = 0; w < state.size(); ++w) {
-        b_.nc_matmul(product, state[w].slice(0, tile.first, tile.partitions),
-                     rows[w].select(0, c).slice(0, 0, count), w > 0);
-      }
-      const AccessPattern decayed = b_.sbuf(DType::f32, tile.partitions, {count});
-      b_.tensor_tensor(decayed, product, (own ? tile.own : tile.ahead).select(0, c).slice(0, 0, count),
-                       AluOp::multiply);
-      const AccessPattern sum = sums[t].select(0, c).slice(0, 0, count);
-      b_.tensor_tensor(sum, sum, decayed, AluOp::add, Engine::gpsimd);
-      b_.release(mark);
+      const AccessPattern sum = sums[t].select(0, c).slice(0, 0, count),
+                          decay = (own ? tile.own : tile.ahead).select(0, c).slice(0, 0, count);
+      rounds.add(
+          DType::f32, tile.partitions, {count},
+          [&](const AccessPattern& product) {
+            for (std::size_t w = 0; w < state.size(); ++w) {
+              b_.nc_matmul(product, state[w].slice(0, tile.first, tile.partitions),
+                           rows[w].select(0, c).slice(0, 0, count), w > 0);
+            }
+          },
+          [this, sum, decay, count](const AccessPattern& product) {
+            const ProgramBuilder::Mark mark = b_.mark();
+            const AccessPattern decayed = b_.sbuf(DType::f32, product.partitions, {count});
+            b_.tensor_tensor(decayed, product, decay, AluOp::multiply);
+            b_.tensor_tensor(sum, sum, decayed, AluOp::add, Engine::gpsimd);
+            b_.release(mark);
+          });
     }
   }
 
@@ -319,22 +368,34 @@ class GlaBackward : public GlaDirection {
         b_.tensor_reduce(at_end_[t].slice(0, c, 1), state.back(), AluOp::add);
         b_.dma_copy(state.back(), waiting(first_chunk + c, static_cast<int64_t>(t)));
       }
-      add_read(s, c, turned_state(state), grad_turned, keys, true, dq);
-      add_read(s, c, turned_state(d_), v_turned, keys, false, dk);
+      PsumRounds turning(b_);
+      const std::vector<AccessPattern> turned = turned_state(turning, state),
+                                       turned_d = turned_state(turning, d_);
+      turning.finish();
       const AccessPattern of_rows = grad.partition_slice(0, rows).select(0, c);
-      for (int64_t w = 0; w < gla_.value; w += GlaTiles::kWidth) {
-        const ProgramBuilder::Mark inner = b_.mark();
-        const int64_t width = std::min(GlaTiles::kWidth, gla_.value - w);
-        const AccessPattern sum = b_.psum(DType::f32, rows, {width});
-        b_.nc_matmul(sum, scores.partition_slice(0, rows).select(0, c).slice(0, 0, rows),
-                     of_rows.slice(0, w, width), false);
-        for (std::size_t t = 0; t < keys.size(); ++t) {
-          b_.nc_matmul(sum, writes[t].select(0, c).slice(0, 0, rows), d_[t].slice(0, w, width), true);
-        }
-        b_.tensor_copy(dv.partition_slice(0, rows).select(0, c).slice(0, w, width), sum, Engine::scalar);
-        add_products(d_, s, c, w, width, keys, q, of_rows);
-        b_.release(inner);
-      }
+      PsumRounds rounds(b_);
+      add_read(rounds, s, c, turned, grad_turned, keys, true, dq);
+      add_read(rounds, s, c, turned_d, v_turned, keys, false, dk);
+      const auto each_width = [&](const auto& body) {
+        for (int64_t w = 0; w < gla_.value; w += GlaTiles::kWidth)
+          body(w, std::min(GlaTiles::kWidth, gla_.value - w));
+      };
+      each_width([&](int64_t w, int64_t width) {
+        const AccessPattern to = dv.partition_slice(0, rows).select(0, c).slice(0, w, width);
+        rounds.add(
+            DType::f32, rows, {width},
+            [&](const AccessPattern& sum) {
+              b_.nc_matmul(sum, scores.partition_slice(0, rows).select(0, c).slice(0, 0, rows),
+                           of_rows.slice(0, w, width), false);
+              for (std::size_t t = 0; t < keys.size(); ++t)
+                b_.nc_matmul(sum, writes[t].select(0, c).slice(0, 0, rows), d_[t].slice(0, w, width), true);
+            },
+            [this, to](const AccessPattern& sum) { b_.tensor_copy(to, sum, Engine::scalar); });
+      });
+      // Behind all that reads d.
+      each_width(
+          [&](int64_t w, int64_t width) { add_products(rounds, d_, s, c, w, width, keys, q, of_rows); });
+      rounds.finish();
       b_.release(mark);
     }
   }
