@@ -90,36 +90,66 @@ void Execution::trap(TrapKind kind, const std::string& what) const {
              program.describe(index) + " trapped: " + what);
 }
 
+// An access pattern on the chip in few words.
+struct PatternKey {
+  std::array<uint64_t, 7> words{};
+
+  explicit PatternKey(const AccessPattern& a) {
+    const auto low = [](int64_t v) { return static_cast<uint64_t>(static_cast<uint32_t>(v)); };
+    words[0] = static_cast<uint64_t>(a.space) | uint64_t{a.rank} << 8 | static_cast<uint64_t>(a.dtype) << 16 |
+               low(a.partition_start) << 24;
+    words[1] = low(a.partitions) | low(a.offset) << 32;
+    static_assert(kMaxRank == 5);
+    for (std::size_t k = 0; k < a.rank; ++k) words[2 + k] = low(a.sizes[k]) | low(a.strides[k]) << 32;
+    // Nothing on the chip is larger; a pattern that is is not known.
+    for (std::size_t k = 0; k < a.rank; ++k) fits &= a.strides[k] == static_cast<int32_t>(a.strides[k]);
+    fits &= a.offset == static_cast<int32_t>(a.offset);
+  }
+  std::size_t hash() const {
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
+    uint64_t h = 0;
+    for (std::size_t k = 0; k < words.size(); ++k) h += (words[k] ^ words[k] >> 29) * (kOdd + 2 * k * kOdd);
+    return static_cast<std::size_t>((h ^ h >> 32) * kOdd >> 32);
+  }
+  bool fits = true;
+};
+
 // Patterns known to be wholly written in this run. Bytes do not become uninitialised again before the next
 // run, so neither their flags need to be looked at again, nor set again.
 class KnownPatterns {
  public:
   KnownPatterns() : entries_(kEntries) {}
-  void forget() { ++run_; }
-  // `serial`: valid only together with this number (of writes that could spoil it).
-  bool contains(const AccessPattern& a, uint64_t serial = 0) const {
-    const Entry& entry = entries_[slot(a)];
-    return entry.run == run_ && entry.serial == serial && entry.pattern == a;
+  void forget() {
+    if (++run_ == 0) {  // numbers of runs begin again
+      std::fill(entries_.begin(), entries_.end(), Entry{});
+      run_ = 1;
+    }
   }
-  void insert(const AccessPattern& a, uint64_t serial = 0) { entries_[slot(a)] = {a, serial, run_}; }
+  // `serial`: valid only together with this number (of writes that could spoil it).
+  bool contains(const PatternKey& key, uint32_t serial = 0) const {
+    const std::size_t slot = key.hash() % kEntries;
+    return holds(entries_[slot], key, serial) || holds(entries_[slot ^ 1], key, serial);
+  }
+  void insert(const PatternKey& key, uint32_t serial = 0) {
+    if (!key.fits) return;
+    const std::size_t slot = key.hash() % kEntries;
+    // Of two places one that is free, else the one of the hash; what was there moves to the other.
+    if (entries_[slot].run == run_) entries_[slot ^ 1] = entries_[slot];
+    entries_[slot] = {key.words, serial, run_};
+  }
 
  private:
-  struct Entry {
-    AccessPattern pattern;
-    uint64_t serial = 0;
-    uint64_t run = 0;
+  struct alignas(64) Entry {
+    std::array<uint64_t, 7> words{};
+    uint32_t serial = 0;
+    uint32_t run = 0;
   };
-  static constexpr std::size_t kEntries = 4096;
-  static std::size_t slot(const AccessPattern& a) {
-    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
-    uint64_t h = static_cast<uint64_t>(a.offset * 8 + a.partition_start * 256 + a.partitions) * kOdd;
-    for (std::size_t k = 0; k < a.rank; ++k) {
-      h = (std::rotr(h, 29) ^ static_cast<uint64_t>(a.sizes[k] * 4096 + a.strides[k])) * kOdd;
-    }
-    return static_cast<std::size_t>(h >> 40) % kEntries;
+  bool holds(const Entry& entry, const PatternKey& key, uint32_t serial) const {
+    return entry.run == run_ && entry.serial == serial && entry.words == key.words;
   }
+  static constexpr std::size_t kEntries = 8192;
   std::vector<Entry> entries_;
-  uint64_t run_ = 1;
+  uint32_t run_ = 1;
 };
 
 class FunctionalSimulator::Impl {
@@ -146,12 +176,12 @@ class FunctionalSimulator::Impl {
   // A bank of PSUM; an epoch of it ends when the next write is not of the same kind: a matmul's, or another
   // engine's.
   struct Bank {
-    uint64_t epoch = 0;
+    uint32_t epoch = 0;
     bool by_matmul = false;
   };
   std::span<Bank> banks_of(const AccessPattern& psum);
-  uint64_t epoch_of(const AccessPattern& psum);
-  bool is_product(const AccessPattern& psum);  // known to be written by matmuls alone
+  uint32_t epoch_of(const AccessPattern& psum);
+  bool is_product(const AccessPattern& psum, const PatternKey& key);  // known to be written by matmuls alone
   void begin_write(const AccessPattern& psum, bool by_matmul);
 
   Machine machine_;
@@ -221,7 +251,8 @@ void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
   const bool psum = a.space == Space::psum;
   const bool needs_product =
       k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write;
-  if (needs_product ? is_product(a) : written_.contains(a)) return;
+  const PatternKey key(a);
+  if (needs_product ? is_product(a, key) : written_.contains(key)) return;
   const TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
   mask_.assign(a);
   const auto complain = [&](TrapKind kind, bool by_matmul, const char* what) {
@@ -232,7 +263,7 @@ void FunctionalSimulator::Impl::check_read(const Execution& e, std::size_t k) {
                      std::to_string(p) + what);
   };
   complain(psum ? TrapKind::uninitialized_psum : TrapKind::uninitialized_sbuf, false, " was never written");
-  written_.insert(a);
+  written_.insert(key);
   if (needs_product)
     complain(TrapKind::psum_accumulate, true, " is accumulated to, but was not written by a matmul");
 }
@@ -253,16 +284,16 @@ std::span<FunctionalSimulator::Impl::Bank> FunctionalSimulator::Impl::banks_of(c
   return std::span(banks_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
 }
 
-uint64_t FunctionalSimulator::Impl::epoch_of(const AccessPattern& psum) {
+uint32_t FunctionalSimulator::Impl::epoch_of(const AccessPattern& psum) {
   const std::span<Bank> banks = banks_of(psum);
-  return std::accumulate(banks.begin(), banks.end(), uint64_t{0},
-                         [](uint64_t sum, const Bank& bank) { return sum + bank.epoch; });
+  return std::accumulate(banks.begin(), banks.end(), uint32_t{0},
+                         [](uint32_t sum, const Bank& bank) { return sum + bank.epoch; });
 }
 
-bool FunctionalSimulator::Impl::is_product(const AccessPattern& psum) {
+bool FunctionalSimulator::Impl::is_product(const AccessPattern& psum, const PatternKey& key) {
   const std::span<Bank> banks = banks_of(psum);
   return std::all_of(banks.begin(), banks.end(), [](const Bank& bank) { return bank.by_matmul; }) &&
-         written_in_epoch_.contains(psum, epoch_of(psum));
+         written_in_epoch_.contains(key, epoch_of(psum));
 }
 
 void FunctionalSimulator::Impl::begin_write(const AccessPattern& psum, bool by_matmul) {
@@ -277,7 +308,7 @@ void FunctionalSimulator::Impl::mark_cleared(const AccessPattern& psum) {
   begin_write(psum, false);
   mask_.assign(psum);
   machine_.psum.mark(psum, mask_, false);
-  written_.insert(psum);
+  written_.insert(PatternKey(psum));
 }
 
 void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
@@ -288,14 +319,16 @@ void FunctionalSimulator::Impl::mark_writes(const Execution& e) {
     const bool psum = a.space == Space::psum, product = i.opcode == Opcode::nc_matmul;
     if (psum) begin_write(a, product);
     TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
-    if (psum ? written_in_epoch_.contains(a, epoch_of(a)) : written_.contains(a)) {
+    const PatternKey key(a);
+    const uint32_t epoch = psum ? epoch_of(a) : 0;
+    if (psum ? written_in_epoch_.contains(key, epoch) : written_.contains(key)) {
       memory.touch(a);
       continue;
     }
     mask_.assign(a);
     memory.mark(a, mask_, product);
-    written_.insert(a);
-    if (psum) written_in_epoch_.insert(a, epoch_of(a));
+    written_.insert(key);
+    if (psum) written_in_epoch_.insert(key, epoch);
   }
 }
 
@@ -358,6 +391,7 @@ ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span
   machine_.psum.reset();
   written_.forget();
   written_in_epoch_.forget();
+  std::fill(banks_.begin(), banks_.end(), Bank{});
   tensor_engine_.discard();
   counts_ = {};
   const std::size_t n = program.instructions.size();

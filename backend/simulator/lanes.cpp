@@ -169,42 +169,58 @@ __attribute__((target("avx2"))) bool blocks_avx2(AluOp op, const float* x, const
   return blocks_of(op, x, y, one, out, blocks);
 }
 
-// Sixteen lanes hold some blocks and the gaps behind them, which are masked.
-#define ASSAY_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
+template <AluOp kOp>
+ASSAY_AVX512 inline __m512 arithmetic512(__mmask16 mask, __m512 v, __m512 w) {
+  if constexpr (kOp == AluOp::none) return v;
+  if constexpr (kOp == AluOp::add) return _mm512_add_ps(v, w);
+  if constexpr (kOp == AluOp::subtract) return _mm512_sub_ps(v, w);
+  if constexpr (kOp == AluOp::multiply) return _mm512_mul_ps(v, w);
+  return _mm512_maskz_div_ps(mask, v, w);
+}
+
+// Sixteen lanes hold some blocks and the gaps behind them, which are written back as they were; at both ends
+// they are masked. Lanes begin where `out` has a cache line, unless blocks would lie in two of them.
 template <AluOp kOp>
 ASSAY_AVX512 void blocks_by_16(const float* x, const float* y, bool one, float* out,
                                const LaneBlocks& blocks) {
-  const int stride = blocks.stride, at_once = 16 / stride;
+  const int stride = blocks.stride;
+  int ahead = static_cast<int>(reinterpret_cast<uintptr_t>(out) / sizeof(float) % 16);  // lanes before out[0]
+  if (ahead % stride + blocks.width > stride) ahead = 0;
   uint32_t lanes = 0, lanes_of_y = 0;
   alignas(64) int32_t places[16];
   for (int i = 0; i < 16; ++i) {
-    lanes |= static_cast<uint32_t>(i % stride < blocks.width) << i;
-    lanes_of_y |= static_cast<uint32_t>(i % stride == 0) << i;
-    places[i] = one ? i / stride * stride : i;
+    const int in_block = (i - ahead) & (stride - 1);
+    lanes |= static_cast<uint32_t>(in_block < blocks.width) << i;
+    lanes_of_y |= static_cast<uint32_t>(in_block == 0) << i;
+    places[i] = one && in_block <= i ? i - in_block : i;
   }
   if (!one) lanes_of_y = lanes;
   const __m512i from = _mm512_load_si512(places);
-  for (int64_t a = 0; a < blocks.count; a += at_once) {
-    const int64_t left = blocks.count - a, at = a * stride;
-    const uint32_t inside = left < at_once ? (1u << left * stride) - 1 : 0xffffu;
-    const auto mask = static_cast<__mmask16>(lanes & inside);
-    const __m512 v = _mm512_maskz_loadu_ps(mask, x + at);
+  const auto mask = static_cast<__mmask16>(lanes), mask_of_y = static_cast<__mmask16>(lanes_of_y);
+  const int64_t end = (blocks.count - 1) * stride + blocks.width;
+  const auto masked = [&](int64_t at) __attribute__((always_inline)) ASSAY_AVX512 {
+    uint32_t inside = at < 0 ? 0xffffu << -at : 0xffffu;
+    if (end - at < 16) inside &= (1u << (end - at)) - 1;
+    const auto used = static_cast<__mmask16>(lanes & inside);
+    const __m512 v = _mm512_maskz_loadu_ps(used, x + at);
     __m512 w = _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes_of_y & inside), y + at);
     if (one) w = _mm512_permutexvar_ps(from, w);
-    __m512 z;
-    if constexpr (kOp == AluOp::none) {
-      z = v;
-    } else if constexpr (kOp == AluOp::add) {
-      z = _mm512_add_ps(v, w);
-    } else if constexpr (kOp == AluOp::subtract) {
-      z = _mm512_sub_ps(v, w);
-    } else if constexpr (kOp == AluOp::multiply) {
-      z = _mm512_mul_ps(v, w);
-    } else {
-      z = _mm512_maskz_div_ps(mask, v, w);
-    }
-    _mm512_mask_storeu_ps(out + at, mask, z);
+    _mm512_mask_storeu_ps(out + at, used, arithmetic512<kOp>(used, v, w));
+  };
+  int64_t at = -ahead;
+  if (at < 0) {
+    masked(at);
+    at += 16;
   }
+  // The last lanes may lie behind the operands.
+  for (; at + 16 < end; at += 16) {
+    const __m512 v = _mm512_loadu_ps(x + at);
+    __m512 w = one ? _mm512_maskz_loadu_ps(mask_of_y, y + at) : _mm512_loadu_ps(y + at);
+    if (one) w = _mm512_permutexvar_ps(from, w);
+    const __m512 old = _mm512_loadu_ps(out + at);
+    _mm512_storeu_ps(out + at, _mm512_mask_mov_ps(old, mask, arithmetic512<kOp>(mask, v, w)));
+  }
+  if (at < end) masked(at);
 }
 
 bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* out, const LaneBlocks& blocks) {
@@ -263,7 +279,7 @@ bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* ou
 ASSAY_LANES(portable, )
 #if defined(__x86_64__) && defined(__GNUC__)
 ASSAY_LANES(avx2, __attribute__((target("avx2"))))
-ASSAY_LANES(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))))
+ASSAY_LANES(avx512, ASSAY_AVX512)
 #endif
 
 }  // namespace

@@ -51,6 +51,12 @@ constexpr int32_t ordered_bits(int32_t bits) { return bits ^ ((bits >> 31) & 0x7
 
 // Whether this process may use the instructions of such vectors.
 bool cpu_has_avx512();  // F, DQ, VL and BW
+// For functions that use them; GCC would take half of the width.
+#if defined(__clang__)
+#define ASSAY_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
+#else
+#define ASSAY_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")))
+#endif
 bool cpu_has_avx2();
 
 float maximum_of(float a, float b);  // NaN if either is; +0 above -0

@@ -142,6 +142,25 @@ void TensorEngine::matmul(const Execution& e) {
   pending_work_ += int64_t{stationary.partitions} * dst.elements();
 }
 
+// Operands of few columns that are read where they lie: each of their rows is on a page of its own, and what
+// another worker wrote is in its cache.
+void TensorEngine::prefetch(const Product& product, int first, int last) const {
+  constexpr int64_t kMostColumns = 128, kLine = 16;  // words
+  const AccessPattern& dst = product.dst;
+  const int begin = std::max(first - dst.partition_start, 0);
+  const int end = std::min(last - dst.partition_start, dst.partitions);
+  if (begin >= end || product.transposed != nullptr) return;
+  const auto rows = [&](const TileOperand& operand, int64_t begin_column, int64_t end_column) {
+    if (operand.words == nullptr || end_column - begin_column > kMostColumns) return;
+    for (int k = 0; k < product.depth; ++k) {
+      for (int64_t c = begin_column; c < end_column; c += kLine)
+        __builtin_prefetch(operand.words + k * operand.step + c);
+    }
+  };
+  rows(product.stationary.unpacked, begin, end);
+  rows(product.moving.unpacked, 0, dst.free_elements());
+}
+
 // The rows of a product that lie in PSUM partitions [first, last).
 void TensorEngine::compute(const Product& product, int first, int last, Scratch& scratch) {
   const AccessPattern& dst = product.dst;
@@ -237,9 +256,15 @@ void TensorEngine::flush() {
       uint32_t left = used;
       for (int k = task % banks; k > 0; --k) left &= left - 1;
       const int bank = std::countr_zero(left);
-      for (const Product& product : products_) {
-        if (by_bank && product.bank != bank) continue;
-        compute(product, first, first + chunk, machine_.scratch[static_cast<std::size_t>(worker)]);
+      const auto next = [&](std::size_t i) {
+        while (i < products_.size() && by_bank && products_[i].bank != bank) ++i;
+        return i;
+      };
+      for (std::size_t i = next(0); i < products_.size();) {
+        const std::size_t following = next(i + 1);
+        if (following < products_.size()) prefetch(products_[following], first, first + chunk);
+        compute(products_[i], first, first + chunk, machine_.scratch[static_cast<std::size_t>(worker)]);
+        i = following;
       }
     });
   }

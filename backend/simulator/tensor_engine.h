@@ -63,6 +63,7 @@ class TensorEngine {
   int bank_of(const AccessPattern& psum) const;
   bool is_exact(const Execution& e) const;
   void move_transposed(const Execution& e);
+  void prefetch(const Product& product, int first_partition, int last_partition) const;
   void compute(const Product& product, int first_partition, int last_partition, Scratch& scratch);
 
   Machine& machine_;

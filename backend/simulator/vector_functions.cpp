@@ -194,9 +194,7 @@ ASSAY_INLINE bool evaluate_many(Activation function, const float* x, float* out,
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx512f,avx512dq,avx512vl"))) bool evaluate_many_avx512(Activation function,
-                                                                               const float* x, float* out,
-                                                                               int64_t n) {
+ASSAY_AVX512 bool evaluate_many_avx512(Activation function, const float* x, float* out, int64_t n) {
   return evaluate_many(function, x, out, n);
 }
 __attribute__((target("avx2"))) bool evaluate_many_avx2(Activation function, const float* x, float* out,
