@@ -2,26 +2,30 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 
 #include "backend/simulator/alu.h"
+#include "backend/simulator/lanes.h"
 #include "backend/simulator/machine.h"
 
 namespace assay::backend {
 namespace {
 
-// base + multiplier * p + sum of step[k] * i_k, in row-major order, for row p.
-void affine_row(const Execution& e, int p, int64_t* out) {
+// base + multiplier * p + sum of step[k] * i_k over the first `rank` dimensions, in row-major order, for row
+// p.
+void affine(const Execution& e, int p, std::size_t rank, int64_t* out) {
   const AccessPattern& a = e.op(0);
   const std::span<const int64_t> values = e.integers();
   const auto u = [](int64_t v) { return static_cast<uint64_t>(v); };
   std::array<int64_t, kMaxRank> index{};
   uint64_t at = u(values[0]) + u(values[1]) * static_cast<uint64_t>(p);
-  const int64_t n = a.free_elements();
+  int64_t n = 1;
+  for (std::size_t d = 0; d < rank; ++d) n *= a.sizes[d];
   for (int64_t j = 0; j < n; ++j) {
     out[j] = static_cast<int64_t>(at);
-    for (std::size_t d = a.rank; d-- > 0;) {
+    for (std::size_t d = rank; d-- > 0;) {
       at += u(values[2 + d]);
       if (++index[d] < a.sizes[d]) break;
       at -= u(values[2 + d]) * static_cast<uint64_t>(a.sizes[d]);
@@ -30,29 +34,55 @@ void affine_row(const Execution& e, int p, int64_t* out) {
   }
 }
 
+int64_t last_size(const AccessPattern& a) { return a.sizes[static_cast<std::size_t>(a.rank - 1)]; }
+
 void iota(const Execution& e) {
   Machine& m = e.machine;
   const Row& dst = e.row(0);
   const int64_t n = dst.count();
   e.for_rows([&](int p, Scratch& s) {
     int64_t* x = s.ints(0, n);
-    affine_row(e, p, x);
+    affine(e, p, e.op(0).rank, x);
     dst.store(m.row(e.op(0), p), x);
   });
+}
+
+// Whether `n` numbers first, first + step, ... fit into 32 bits.
+bool fits_32_bits(int64_t first, int64_t step, int64_t n) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (step < -kMost || step > kMost || first < -kMost || first > kMost) return false;
+  const int64_t last = first + step * (n - 1);
+  return last >= -kMost && last <= kMost;
 }
 
 void affine_select(const Execution& e) {
   Machine& m = e.machine;
   const Row &dst = e.row(0), &src = e.row(1);
-  const int64_t n = dst.count();
+  const AccessPattern& a = e.op(0);
+  const int64_t n = dst.count(), inner = a.rank > 0 ? last_size(a) : 1;
+  const int64_t step = a.rank > 0 ? e.integers()[2 + a.rank - 1u] : 0;
+  const float other = e.instruction.immediate[0];
   e.for_rows([&](int p, Scratch& s) {
-    int64_t *x = s.ints(0, n), *zero = s.ints(1, n);
-    affine_row(e, p, x);
-    std::fill_n(zero, n, 0);
-    alu(e.instruction.op0, x, zero, x, n);
-    float* y = s.floats(0, n);
-    src.load(m.row(e.op(1), p), y);
-    for (int64_t j = 0; j < n; ++j) y[j] = x[j] != 0 ? y[j] : e.instruction.immediate[0];
+    const float* x = src.view(m.row(e.op(1), p), s.floats(0, n));
+    float* y = s.floats(1, n);
+    int64_t* numbers = s.ints(0, n);
+    int64_t* zero = nullptr;
+    affine(e, p, std::max<std::size_t>(a.rank, 1) - 1, numbers);
+    for (int64_t j = 0; j < n; j += inner) {
+      const int64_t first = numbers[j / inner];
+      if (fits_32_bits(first, step, inner) &&
+          lanes().select_affine(e.instruction.op0, static_cast<int32_t>(first), static_cast<int32_t>(step),
+                                x + j, other, y + j, inner)) {
+        continue;
+      }
+      if (zero == nullptr) std::fill_n(zero = s.ints(1, inner), inner, 0);
+      int64_t* out = s.ints(2, inner);
+      for (int64_t k = 0; k < inner; ++k)
+        out[k] = static_cast<int64_t>(static_cast<uint64_t>(first) +
+                                      static_cast<uint64_t>(step) * static_cast<uint64_t>(k));
+      alu(e.instruction.op0, out, zero, out, inner);
+      for (int64_t k = 0; k < inner; ++k) y[j + k] = out[k] != 0 ? x[j + k] : other;
+    }
     e.store(dst, 0, p, y);
   });
 }
@@ -73,8 +103,6 @@ void cast(const Execution& e) {
     }
   });
 }
-
-int64_t last_size(const AccessPattern& a) { return a.sizes[static_cast<std::size_t>(a.rank - 1)]; }
 
 void scan(const Execution& e) {
   Machine& m = e.machine;

@@ -92,6 +92,49 @@ TEST(GpSimdTest, Casts) {
   EXPECT_EQ(got[3].to_ints(), (Ints{1, 1, 1}));
 }
 
+// All comparisons, two dimensions, numbers within 32 bits and beyond them.
+TEST(GpSimdTest, AffineSelectComparesExactly) {
+  constexpr int64_t kRows = 5, kOuter = 3, kInner = 37;
+  const std::vector<double> in = ramp(kRows * kOuter * kInner, 2);
+  const auto holds = [](AluOp op, int64_t v) {
+    switch (op) {
+      case AluOp::is_eq:
+        return v == 0;
+      case AluOp::is_ne:
+        return v != 0;
+      case AluOp::is_gt:
+        return v > 0;
+      case AluOp::is_ge:
+        return v >= 0;
+      case AluOp::is_lt:
+        return v < 0;
+      default:
+        return v <= 0;
+    }
+  };
+  for (const int64_t scale : {int64_t{1}, int64_t{1} << 33}) {
+    for (const AluOp op :
+         {AluOp::is_eq, AluOp::is_ne, AluOp::is_gt, AluOp::is_ge, AluOp::is_lt, AluOp::is_le}) {
+      Bench bench;
+      const AccessPattern x = bench.load(DType::f32, {kRows, kOuter, kInner}, in);
+      const AccessPattern z = bench.b.sbuf(DType::f32, kRows, {kOuter, kInner});
+      const int64_t base = -3 * scale, by_row = 2 * scale, steps[] = {-7 * scale, scale};
+      bench.b.affine_select(z, x, op, base, by_row, steps, -9.0f);
+      bench.store(z);
+      const std::vector<double> got = bench.run()[0].to_doubles();
+      for (int64_t p = 0; p < kRows; ++p) {
+        for (int64_t i = 0; i < kOuter; ++i) {
+          for (int64_t j = 0; j < kInner; ++j) {
+            const auto at = static_cast<std::size_t>((p * kOuter + i) * kInner + j);
+            const int64_t v = base + by_row * p + steps[0] * i + steps[1] * j;
+            ASSERT_EQ(got[at], holds(op, v) ? in[at] : -9.0) << static_cast<int>(op) << " " << at;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(GpSimdTest, IotaAndAffineSelect) {
   Bench bench;
   const AccessPattern y = bench.b.sbuf(DType::i64, 4, {3, 5}), z = bench.b.sbuf(DType::f32, 4, {6});

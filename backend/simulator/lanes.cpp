@@ -104,6 +104,29 @@ ASSAY_LANE void copy_where_of(const uint8_t* choice, const uint32_t* from, uint3
   for (int64_t i = 0; i < n; ++i) to[i] = choice[i] != 0 ? from[i] : to[i];
 }
 
+ASSAY_LANE bool select_affine_of(AluOp op, int32_t first, int32_t step, const float* x, float other,
+                                 float* out, int64_t n) {
+  const auto run = [&](auto f) __attribute__((always_inline)) {
+    ASSAY_IVDEP
+    for (int32_t i = 0; i < static_cast<int32_t>(n); ++i) out[i] = f(first + step * i) ? x[i] : other;
+    return true;
+  };
+#define ASSAY_COMPARE(name, expression) \
+  case AluOp::name:                     \
+    return run([](int32_t v) __attribute__((always_inline))->bool { return expression; })
+  switch (op) {
+    ASSAY_COMPARE(is_eq, v == 0);
+    ASSAY_COMPARE(is_ne, v != 0);
+    ASSAY_COMPARE(is_gt, v > 0);
+    ASSAY_COMPARE(is_ge, v >= 0);
+    ASSAY_COMPARE(is_lt, v < 0);
+    ASSAY_COMPARE(is_le, v <= 0);
+    default:
+      return false;
+  }
+#undef ASSAY_COMPARE
+}
+
 ASSAY_LANE void scale_and_shift_of(const float* x, float scale, float shift, float* out, int64_t n) {
   ASSAY_IVDEP
   for (int64_t i = 0; i < n; ++i) {
@@ -255,6 +278,10 @@ bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* ou
                                   int64_t n) {                                                             \
     return number_with(op, x, number, reverse, out, n);                                                    \
   }                                                                                                        \
+  attributes bool affine_##suffix(AluOp op, int32_t first, int32_t step, const float* x, float other,      \
+                                  float* out, int64_t n) {                                                 \
+    return select_affine_of(op, first, step, x, other, out, n);                                            \
+  }                                                                                                        \
   attributes void where_##suffix(const uint8_t* choice, const uint32_t* from, uint32_t* to, int64_t n) {   \
     copy_where_of(choice, from, to, n);                                                                    \
   }                                                                                                        \
@@ -271,9 +298,10 @@ bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* ou
   attributes int32_t magnitude_##suffix(const float* x, int64_t n) { return greatest_magnitude_of(x, n); } \
   attributes void widen_##suffix(const std::byte* x, float* out, int64_t n) { widen(x, out, n); }          \
   attributes void narrow_##suffix(const float* x, std::byte* out, int64_t n) { narrow(x, out, n); }        \
-  constexpr Lanes kLanes_##suffix{                                                                         \
-      pairs_##suffix,       number_##suffix,   blocks_##suffix,    where_##suffix, scale_##suffix,         \
-      add_product_##suffix, extremes_##suffix, magnitude_##suffix, widen_##suffix, narrow_##suffix};
+  constexpr Lanes kLanes_##suffix{pairs_##suffix,  number_##suffix,   blocks_##suffix,                     \
+                                  where_##suffix,  scale_##suffix,    add_product_##suffix,                \
+                                  affine_##suffix, extremes_##suffix, magnitude_##suffix,                  \
+                                  widen_##suffix,  narrow_##suffix};
 // NOLINTEND(bugprone-macro-parentheses)
 
 ASSAY_LANES(portable, )

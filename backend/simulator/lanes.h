@@ -36,6 +36,10 @@ struct Lanes {
   void (*scale_and_shift)(const float* x, float scale, float shift, float* out, int64_t n);
   // out[i] = x[i] * factor + y[i], rounded twice; `out` may be x or y.
   void (*multiply_and_add)(const float* x, float factor, const float* y, float* out, int64_t n);
+  // out[i] = x[i] where (first + step * i) op 0, else `other`; `out` may be x. The numbers fit into 32 bits.
+  // False, and nothing is written, if the operator compares nothing.
+  bool (*select_affine)(AluOp op, int32_t first, int32_t step, const float* x, float other, float* out,
+                        int64_t n);
   // The least and the greatest of n >= 1 elements as ordered_bits.
   void (*extremes)(const float* x, int64_t n, int32_t& least, int32_t& greatest);
   // The greatest of their bits without the sign: of their magnitudes, NaN beyond infinity.
