@@ -21,6 +21,12 @@ AccessPattern half_of_pairs(const AccessPattern& x, int64_t h, int64_t which) {
   return pairs > h ? rows.permuted({1, 0}) : rows;
 }
 
+// The first element of the first or the second blocks, as often as half_of_pairs has elements of them.
+AccessPattern first_of_pairs(const AccessPattern& x, int64_t h, int64_t which) {
+  const int64_t pairs = x.free_elements() / (2 * h);
+  return x.reshaped({pairs, 2, h}).select(1, which).select(1, 0).unsqueezed(pairs > h ? 0 : 1, h);
+}
+
 bool in_mask(int mask, int64_t j, int64_t i) {
   if (mask == kDiagonal) return i == j;
   const int64_t h = int64_t{1} << mask;
@@ -143,15 +149,22 @@ GlaKeys GlaTiles::keys(const GlaSegment& s, int64_t tile, bool with_q) {
 }
 
 void GlaTiles::join_blocks(GlaKeys& keys, int64_t h) {
-  const int64_t pairs = keys.own.free_elements() / (2 * h);
-  const auto half = [&](const AccessPattern& x, int64_t which) { return half_of_pairs(x, h, which); };
-  // One number a pair.
-  const auto first = [&](const AccessPattern& x, int64_t which) {
-    return x.reshaped({pairs, 2, h}).select(1, which).select(1, 0).unsqueezed(pairs > h ? 0 : 1, h);
-  };
-  b_.tensor_tensor(half(keys.own, 1), half(keys.own, 1), first(keys.ahead, 0), AluOp::multiply);
-  b_.tensor_tensor(half(keys.ahead, 0), half(keys.ahead, 0), first(keys.ahead, 1), AluOp::multiply,
-                   Engine::gpsimd);
+  const AccessPattern own = half_of_pairs(keys.own, h, 1);
+  b_.tensor_tensor(own, own, first_of_pairs(keys.ahead, h, 0), AluOp::multiply);
+  join_ahead(keys, h);
+}
+
+void GlaTiles::join_ahead(GlaKeys& keys, int64_t h) {
+  const AccessPattern ahead = half_of_pairs(keys.ahead, h, 0);
+  b_.tensor_tensor(ahead, ahead, first_of_pairs(keys.ahead, h, 1), AluOp::multiply, Engine::gpsimd);
+}
+
+void GlaTiles::join_all_ahead(GlaKeys& keys) {
+  const AccessPattern last = keys.own.slice(1, columns_ - 1, 1);
+  for (int64_t h = 1; h < columns_; h *= 2) {
+    b_.tensor_tensor(last, last, keys.ahead.slice(1, columns_ - 2 * h, 1), AluOp::multiply);
+    join_ahead(keys, h);
+  }
 }
 
 void GlaTiles::from_start(GlaKeys& keys) {

@@ -113,6 +113,8 @@ class GlaTiles {
   GlaKeys keys(const GlaSegment& s, int64_t tile, bool with_q = true);
   // Blocks of h rows become blocks of 2h rows.
   void join_blocks(GlaKeys& keys, int64_t h);
+  // From blocks of one row to those of a whole chunk: of own the last row alone.
+  void join_all_ahead(GlaKeys& keys);
   // Visits the diagonal and all sizes of blocks, up to `at_once` of them together; leaves `keys` with blocks
   // of a whole chunk.
   void each_levels(const GlaSegment& s, std::vector<GlaKeys>& keys, int64_t at_once, bool with_decays,
@@ -148,6 +150,7 @@ class GlaTiles {
   void clear_slack(int32_t tensor, DType dtype, int64_t size);
 
  private:
+  void join_ahead(GlaKeys& keys, int64_t h);
   void load_masks();
   GlaLevel pairs_of_blocks(const GlaSegment& s, const std::vector<GlaKeys>& keys, int64_t h,
                            bool with_decays);

@@ -18,7 +18,7 @@ class GlaBackward : public GlaDirection {
  public:
   GlaBackward(KernelContext& ctx, const GlaCall& gla) : GlaDirection(ctx, gla) {
     const int64_t keys = tiles_.key_tiles(), values = value_tiles(), columns = tiles_.columns();
-    // Beside the gradient of the state: two states, and both turned.
+    // Beside the gradient of the state: the state, their product, and both turned.
     const int64_t once = keys * gla.value * 16 + values * gla.key * 8;
     // For each tile of keys five operands, two gradients, a product and three results of the gate, and for
     // each level a product and decays; for each tile of values two turned operands; scores, their two
@@ -45,6 +45,12 @@ class GlaBackward : public GlaDirection {
         const std::vector<GlaSegment> segments = tiles_.segments(sequence, h, plan_.chunks);
         form_states(sequence, h, segments);
         d_ = tiles_.load_state("grad_final_state", sequence, h);
+        next_.clear();
+        const int64_t last = (sequence.length() + gla_.chunk - 1) / gla_.chunk;
+        for (int64_t t = 0; t < tiles_.key_tiles(); ++t) {
+          next_.push_back(b_.sbuf(DType::f32, tiles_.key_partitions(t), {gla_.value}));
+          b_.dma_copy(next_.back(), waiting(last, t));
+        }
         for (std::size_t i = segments.size(); i-- > 0;) {
           const ProgramBuilder::Mark inner = b_.mark();
           segment(segments[i], static_cast<int64_t>(i) * plan_.chunks);
@@ -84,7 +90,7 @@ class GlaBackward : public GlaDirection {
       std::vector<AccessPattern> writes;
       for (int64_t t = 0; t < tiles_.key_tiles(); ++t) {
         keys.push_back(tiles_.keys(s, t, false));
-        for (int64_t h = 1; h < tiles_.columns(); h *= 2) tiles_.join_blocks(keys.back(), h);
+        tiles_.join_all_ahead(keys.back());
         tiles_.from_start(keys.back());
         b_.tensor_tensor(keys.back().k, keys.back().k, keys.back().ahead, AluOp::multiply, Engine::gpsimd);
         writes.push_back(keys.back().k);
@@ -155,6 +161,19 @@ class GlaBackward : public GlaDirection {
             for (std::size_t t = 0; t < a.size(); ++t)
               b_.nc_matmul(sums.select(0, c), a[t].select(0, c), b[t].select(0, c), t > 0);
           }
+        },
+        [this, out](const AccessPattern& sums) { b_.tensor_copy(out, sums, Engine::scalar); });
+    return out;
+  }
+
+  // [j, chunk, i] of x [i, chunk, j], as many i as j, when the round ends.
+  AccessPattern turned_chunks(PsumRounds& rounds, const AccessPattern& x) {
+    const int64_t chunks = x.sizes[0];
+    const AccessPattern out = b_.sbuf(DType::f32, x.partitions, {chunks, x.partitions});
+    rounds.add(
+        DType::f32, x.partitions, {chunks, x.partitions},
+        [&](const AccessPattern& sums) {
+          for (int64_t c = 0; c < chunks; ++c) b_.nc_transpose(sums.select(0, c), x.select(0, c));
         },
         [this, out](const AccessPattern& sums) { b_.tensor_copy(out, sums, Engine::scalar); });
     return out;
@@ -261,8 +280,12 @@ class GlaBackward : public GlaDirection {
     const std::vector<AccessPattern> v_turned = turned_values("v", s, 1),
                                      grad_turned = turned_values("grad_output", s, scale);
     PsumRounds rounds(b_);
-    const AccessPattern of_keys = over_values(rounds, s, grad_turned, v_turned);     // dA [i, chunk, j]
-    const AccessPattern of_queries = over_values(rounds, s, v_turned, grad_turned);  // dA [j, chunk, i]
+    const AccessPattern of_keys = over_values(rounds, s, grad_turned, v_turned);  // dA [i, chunk, j]
+    rounds.finish();
+    // dA [j, chunk, i]: turned, unless a NaN would spread on the way.
+    const AccessPattern of_queries = b_.core().exact_transpose
+                                         ? turned_chunks(rounds, of_keys)
+                                         : over_values(rounds, s, v_turned, grad_turned);
     rounds.finish();
     const AccessPattern scores = tiles_.no_scores(s);
     std::vector<GlaKeys> keys;
@@ -360,16 +383,14 @@ class GlaBackward : public GlaDirection {
     for (int64_t c = s.chunks; c-- > 0;) {
       const ProgramBuilder::Mark mark = b_.mark();
       const int rows = tiles_.rows_of(s, c);
-      std::vector<AccessPattern> state;
       for (std::size_t t = 0; t < keys.size(); ++t) {
-        state.push_back(b_.sbuf(DType::f32, keys[t].partitions, {gla_.value}));
-        b_.dma_copy(state.back(), waiting(first_chunk + c + 1, static_cast<int64_t>(t)));
-        b_.tensor_tensor(state.back(), state.back(), d_[t], AluOp::multiply);
-        b_.tensor_reduce(at_end_[t].slice(0, c, 1), state.back(), AluOp::add);
-        b_.dma_copy(state.back(), waiting(first_chunk + c, static_cast<int64_t>(t)));
+        const AccessPattern product = b_.sbuf(DType::f32, keys[t].partitions, {gla_.value});
+        b_.tensor_tensor(product, next_[t], d_[t], AluOp::multiply);
+        b_.tensor_reduce(at_end_[t].slice(0, c, 1), product, AluOp::add);
+        b_.dma_copy(next_[t], waiting(first_chunk + c, static_cast<int64_t>(t)));
       }
       PsumRounds turning(b_);
-      const std::vector<AccessPattern> turned = turned_state(turning, state),
+      const std::vector<AccessPattern> turned = turned_state(turning, next_),
                                        turned_d = turned_state(turning, d_);
       turning.finish();
       const AccessPattern of_rows = grad.partition_slice(0, rows).select(0, c);
@@ -430,6 +451,7 @@ class GlaBackward : public GlaDirection {
 
   int32_t states_ = -1;
   std::vector<AccessPattern> d_;       // by tile of keys: [keys, V]
+  std::vector<AccessPattern> next_;    // the state behind the chunk, then that before it: [keys, V]
   std::vector<AccessPattern> at_end_;  // by tile of keys: [keys, chunks]
 };
 
