@@ -57,6 +57,9 @@ TEST_F(Distributed, ReferenceCountsEveryByte) {
 
 TEST_F(Distributed, ManyRanks) {
   EXPECT_GT(run("reference", 64, "distributed/n64/all_reduce/*/bf16/*").size(), 5u);
+  // fp8 sums of so many ranks have no Bound; integers are probes all the same.
+  for (const Record& record : run("trainium", 64, "distributed/n64/all_reduce/sum/f8_e*/exact"))
+    EXPECT_TRUE(record.status == Status::pass || record.reason == "dtype") << record.id;
 }
 
 TEST_F(Distributed, Trainium) {

@@ -14,6 +14,8 @@
 #include "core/distributed/traffic.h"
 #include "core/error.h"
 
+// Requests are kept, and completed by MPI_Test wherever their rank waits: the checker asks for MPI_Wait in
+// the function that begins an operation. NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker)
 namespace assay {
 namespace {
 
@@ -578,3 +580,4 @@ void MpiTransport::tell_failure(const std::string& error) noexcept {
 }
 
 }  // namespace assay
+// NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker)

@@ -147,7 +147,7 @@ void with_old_shards(int n, const CaseSink& sink) {
     last.ranks = n + 1;
     one("with-shards-of-more-ranks", "it must have one for each of the group's", last);
     last = muon;
-    last.matrices[0][0] += n;
+    last.matrices[0][0] = 8 * n;  // of which the last rank has eight, where it had fewer
     one("with-other-rows", "differ in", last);
   }
 }
