@@ -22,7 +22,7 @@ using Key = std::tuple<std::string, std::string, DType>;  // operator, reduction
 std::map<Key, Counted> counted(int ranks) {
   std::map<Key, Counted> all;
   std::set<std::string> ids;
-  make_distributed_suite(ranks)->make_cases(0, [&](Case c) {
+  make_distributed_suite(ranks)->make_cases(0, [&](const Case& c) {
     EXPECT_TRUE(ids.insert(c.id).second) << c.id;
     if (c.ranks == nullptr || (c.checks.negative && c.id.find("/bad/") == std::string::npos)) return;
     const Graph& program = *c.ranks->graphs.at(0);
