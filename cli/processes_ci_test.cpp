@@ -16,12 +16,19 @@ class Processes : public ProgramTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return command(arguments);
   }
-  // Does `what` to the one process named `name`, in the middle of a run, and returns how it ended.
+  // Some models, which are judged in a process of their own.
+  std::vector<std::string> sweep(const std::string& out, std::vector<std::string> more = {}) const {
+    const std::string catalogue = ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv";
+    std::vector<std::string> arguments{"sweep", catalogue, "--backend", "reference", "--out", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return command(arguments);
+  }
+  // Does `action` to the one process named `name` after `records` of a run, and returns how that ended.
   template <typename Action>
-  ProgramResult disturb(const std::string& name, std::vector<std::string> more, Action action) {
-    more.insert(more.end(), {"--jobs", "1"});
-    Program program(run("o", more), folder_.string());
-    EXPECT_TRUE(wait_for_records(program, "o", 10));
+  ProgramResult disturb(const std::vector<std::string>& command, const std::string& name, int records,
+                        Action action) {
+    Program program(command, folder_.string());
+    EXPECT_TRUE(wait_for_records(program, "o", records));
     std::vector<pid_t> children;
     while (program.running() && (children = program.children(name)).empty()) {
     }
@@ -31,8 +38,8 @@ class Processes : public ProgramTest {
     return program.wait();
   }
   // All others are as in an undisturbed run.
-  Record the_one_that_differs() {
-    const ProgramResult whole = Program(run("whole"), folder_.string()).wait();
+  Record the_one_that_differs(const std::vector<std::string>& undisturbed) {
+    const ProgramResult whole = Program(undisturbed, folder_.string()).wait();
     EXPECT_EQ(whole.status, 0) << whole;
     const auto want = records("whole");
     const auto got = records("o");
@@ -49,17 +56,18 @@ class Processes : public ProgramTest {
 };
 
 TEST_F(Processes, AWorkerThatIsKilledCostsOneCase) {
-  const ProgramResult r = disturb("assay-worker", {}, [](pid_t pid) { ::kill(pid, SIGKILL); });
+  const ProgramResult r =
+      disturb(run("o", {"--jobs", "1"}), "assay-worker", 10, [](pid_t pid) { ::kill(pid, SIGKILL); });
   EXPECT_EQ(r.status, 1) << r;
-  const Record record = the_one_that_differs();
+  const Record record = the_one_that_differs(run("whole"));
   EXPECT_EQ(name_of(record.status), "crash");
   EXPECT_EQ(record.reason, "killed_by_signal");
   EXPECT_THAT(record.detail, testing::HasSubstr("SIGKILL"));
 }
 
 TEST_F(Processes, AWorkerThatIsStoppedTimesOut) {
-  const ProgramResult r =
-      disturb("assay-worker", {"--timeout", "5"}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
+  const ProgramResult r = disturb(run("o", {"--timeout", "5", "--jobs", "1"}), "assay-worker", 10,
+                                  [](pid_t pid) { ::kill(pid, SIGSTOP); });
   EXPECT_EQ(r.status, 1) << r;
   int timed_out = 0;
   for (const auto& [key, record] : records("o")) {
@@ -72,15 +80,16 @@ TEST_F(Processes, AWorkerThatIsStoppedTimesOut) {
 }
 
 TEST_F(Processes, AJudgeThatIsKilledCostsOneCase) {
-  const ProgramResult r = disturb("assay-judge", {}, [](pid_t pid) { ::kill(pid, SIGKILL); });
+  const ProgramResult r = disturb(sweep("o", {"--jobs", "1", "--filter", "*bert*"}), "assay-judge", 1,
+                                  [](pid_t pid) { ::kill(pid, SIGKILL); });
   EXPECT_EQ(r.status, 4) << r;
-  const Record record = the_one_that_differs();
+  const Record record = the_one_that_differs(sweep("whole", {"--filter", "*bert*"}));
   EXPECT_EQ(name_of(record.status), "infrastructure_error");
   EXPECT_EQ(record.reason, "judge_failed");
 }
 
 TEST_F(Processes, ADeadProgramTakesItsWorkersAlong) {
-  Program program(run("o", {"--jobs", "2"}), folder_.string());
+  Program program(sweep("o", {"--jobs", "2"}), folder_.string());
   ASSERT_TRUE(wait_for_records(program, "o", 1));
   // One of the two may be through with several cases before the other has its judge.
   std::vector<pid_t> children;
@@ -136,14 +145,8 @@ TEST_F(Processes, AKilledRunResumesToTheSameRecords) {
 
 // Models have nodes, too: details of nodes and records stay together.
 TEST_F(Processes, AKilledSweepResumesToTheSameRecordsAndNodes) {
-  const auto sweep = [&](const std::string& out, bool resume) {
-    const std::string catalogue = ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv";
-    std::vector<std::string> arguments{"sweep",  catalogue, "--backend", "reference", "--filter",
-                                       "*bert*", "--nodes", "all",       "--out",     out};
-    if (resume) arguments.push_back("--resume");
-    return command(arguments);
-  };
-  ASSERT_EQ(Program(sweep("whole", false), folder_.string()).wait().status, 0);
+  const std::vector<std::string> berts{"--filter", "*bert*", "--nodes", "all"};
+  ASSERT_EQ(Program(sweep("whole", berts), folder_.string()).wait().status, 0);
   const auto whole = records("whole");
   const auto nodes_of = [&](const std::string& out) {
     std::map<std::string, std::string> lines;
@@ -153,13 +156,15 @@ TEST_F(Processes, AKilledSweepResumesToTheSameRecordsAndNodes) {
     return lines;
   };
   {
-    Program program(sweep("killed", false), folder_.string());
+    Program program(sweep("killed", berts), folder_.string());
     ASSERT_TRUE(wait_for_records(program, "killed", 1));
     program.signal_group(SIGKILL);
     EXPECT_EQ(program.wait().signal, SIGKILL);
   }
   EXPECT_LT(lines("killed"), static_cast<int64_t>(whole.size()));
-  EXPECT_EQ(Program(sweep("killed", true), folder_.string()).wait().status, 0);
+  std::vector<std::string> rest = berts;
+  rest.push_back("--resume");
+  EXPECT_EQ(Program(sweep("killed", rest), folder_.string()).wait().status, 0);
   expect_equal_but_for_times(records("killed"), whole);
   EXPECT_EQ(nodes_of("killed"), nodes_of("whole"));
   EXPECT_GT(nodes_of("whole").size(), 100U);
