@@ -59,16 +59,16 @@ PiecewiseCall::PiecewiseCall(OpCall whole, OpCall last, std::size_t elements, Te
     : piece_(std::move(whole)), last_(std::move(last)), elements_(elements), output_(std::move(output)) {}
 
 std::optional<PiecewiseCall> PiecewiseCall::of(const OpCall& call, const std::vector<const Wide*>& inputs) {
+  if (!std::binary_search(kElementwise.begin(), kElementwise.end(), std::string_view(call.op()))) {
+    return std::nullopt;
+  }
   if (call.outputs().size() != 1 || inputs.empty() || is_complex(call.output(0).dtype)) return std::nullopt;
-  const auto elements = static_cast<std::size_t>(element_count(call.output(0).shape));
-  if (elements <= kPiece) return std::nullopt;
   const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const Wide* input) {
     return input->meta.shape == call.output(0).shape && !is_complex(input->meta.dtype);
   });
-  if (!alike || call.inputs().size() != inputs.size() ||
-      !std::binary_search(kElementwise.begin(), kElementwise.end(), std::string_view(call.op()))) {
-    return std::nullopt;
-  }
+  if (!alike || call.inputs().size() != inputs.size()) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(element_count(inputs[0]->meta.shape));
+  if (elements <= kPiece) return std::nullopt;
   const std::size_t rest = elements % kPiece;
   return PiecewiseCall(call_on(call, kPiece), call_on(call, rest == 0 ? kPiece : rest), elements,
                        call.output(0));
@@ -97,8 +97,8 @@ std::vector<BoundedWide> PiecewiseCall::evaluate(const std::vector<const Wide*>&
     append_marks(all.value.undefined, part.value.undefined, first, count);
     append_marks(all.special, part.special, first, count);
     all.unmodelled = all.unmodelled || part.unmodelled;
+    all.value.meta = {part.value.meta.dtype, output_.shape};
   }
-  all.value.meta = output_;
   std::vector<BoundedWide> out;
   out.push_back(std::move(all));
   return out;

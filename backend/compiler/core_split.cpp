@@ -187,7 +187,8 @@ Program fastest_on_two_cores(const Program& whole, const Program& halves, const 
     if (program == &halves && halves.operands == whole.operands) continue;
     Program split = split_over_cores(*program, core);
     const auto second = [](const Instruction& i) { return i.core == 1; };
-    if (std::any_of(split.instructions.begin(), split.instructions.end(), second))
+    const bool fits = instructions_of_busiest_core(split) <= core.max_instructions;
+    if (fits && std::any_of(split.instructions.begin(), split.instructions.end(), second))
       divided.push_back(std::move(split));
   }
   Program best = whole;

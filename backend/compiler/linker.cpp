@@ -80,7 +80,7 @@ void Linker::append(const Program& piece, std::span<const int32_t> inputs, std::
       program_.cores * core_.max_instructions) {
     throw ProgramError(ProgramErrorClass::instruction_limit,
                        "the graph needs more than the " + std::to_string(core_.max_instructions.value) +
-                           " instructions of one Program; use smaller shapes or split the graph [" +
+                           " instructions a core of one Program; use smaller shapes or split the graph [" +
                            std::string(code_of(ProgramErrorClass::instruction_limit)) + "]");
   }
   std::vector<int32_t> tensors, borrowed;

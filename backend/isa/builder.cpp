@@ -124,7 +124,7 @@ Instruction& ProgramBuilder::emit(Opcode opcode, Engine engine,
   if (static_cast<int64_t>(program_.instructions.size()) >= program_.cores * core_.max_instructions) {
     throw ProgramError(ProgramErrorClass::instruction_limit,
                        "the Program has more than " + std::to_string(core_.max_instructions.value) +
-                           " instructions; use smaller shapes or split the graph");
+                           " instructions a core; use smaller shapes or split the graph");
   }
   Instruction instruction;
   instruction.opcode = opcode;

@@ -1,5 +1,8 @@
 #include "backend/isa/program.h"
 
+#include <algorithm>
+#include <array>
+
 namespace assay::backend {
 
 int64_t Program::scratch_bytes() const {
@@ -20,6 +23,12 @@ std::string Program::describe(std::size_t instruction) const {
     out += " (node " + nodes[static_cast<std::size_t>(i.node)] + ")";
   }
   return out;
+}
+
+int64_t instructions_of_busiest_core(const Program& program) {
+  std::array<int64_t, 256> count{};  // a core's number is a byte
+  for (const Instruction& i : program.instructions) ++count[i.core];
+  return *std::max_element(count.begin(), count.end());
 }
 
 }  // namespace assay::backend

@@ -163,4 +163,7 @@ struct Program {
   std::string describe(std::size_t instruction) const;
 };
 
+// What a core's instruction limit counts.
+int64_t instructions_of_busiest_core(const Program& program);
+
 }  // namespace assay::backend

@@ -136,10 +136,10 @@ void validate(const Program& program, const CoreDescription& core) {
     fail(Class::argument, std::string("a logical core of ") + core.name + " cannot have " +
                               std::to_string(program.cores) + " physical ones");
   }
-  if (static_cast<int64_t>(program.instructions.size()) > program.cores * core.max_instructions) {
-    fail(Class::instruction_limit, "the Program has " + std::to_string(program.instructions.size()) +
-                                       " instructions; the limit is " +
-                                       std::to_string(core.max_instructions.value) + " a core");
+  if (const int64_t most = instructions_of_busiest_core(program); most > core.max_instructions) {
+    fail(Class::instruction_limit, "the Program has " + std::to_string(most) +
+                                       " instructions of one core; the limit is " +
+                                       std::to_string(core.max_instructions.value));
   }
   check_tensors(program, core);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) validate_instruction(program, i, core);

@@ -66,6 +66,23 @@ TEST(ValidateTest, Capacity) {
   EXPECT_NO_THROW(trn3.sbuf(DType::f32, 128, {60000}));
 }
 
+TEST(ValidateTest, TheInstructionLimitIsOneOfEachCore) {
+  ProgramBuilder b(core(Generation::trn2));
+  const AccessPattern tile = b.sbuf(DType::f32, 1, {1});
+  for (int i = 0; i < 3; ++i) b.memset(tile, 0.0f);
+  Program program = b.finish();
+  program.cores = 2;
+  EXPECT_EQ(instructions_of_busiest_core(program), static_cast<int64_t>(program.instructions.size()));
+  CoreDescription small = core(Generation::trn2);
+  small.max_instructions.value = static_cast<int64_t>(program.instructions.size()) - 1;
+  try {
+    validate(program, small);
+    FAIL();
+  } catch (const ProgramError& error) {
+    EXPECT_EQ(error.error_class(), Class::instruction_limit);
+  }
+}
+
 TEST(ValidateTest, InstructionLimit) {
   CoreDescription small = core(Generation::trn2);
   small.max_instructions.value = 2;

@@ -53,7 +53,7 @@ class Program {
       }
     }
     // Also what nobody reads: the others need this rank for it.
-    while (!receives_.empty()) value(receives_.front().result);
+    while (!receives_.empty()) take(receives_.front().result);
     for (const auto& [group, calls] : pending_) {
       while (!calls.empty()) complete(calls.front().mine.number, group);
     }
@@ -139,8 +139,10 @@ class Program {
       return set(node.outputs.at(0), value(reads.at(0)));
     }
     if (call.kind == Collective::receive) {
-      receives_.push_back({call, node.outputs.at(0)});
-      under_way_[node.outputs[0]] = {call.group, -1};
+      // One that nobody reads is waited for all the same.
+      const ValueId result = node.outputs.at(0) >= 0 ? node.outputs[0] : unnamed_--;
+      receives_.push_back({call, result});
+      under_way_[result] = {call.group, -1};
       return progress();
     }
     Pending made;
@@ -287,8 +289,9 @@ class Program {
     for (int turn = 0;; ++turn) {
       progress();
       if (done()) return true;
-      if (Clock::now() > end) return false;
-      if (turn % 8 == 0) transport_.check_failures();
+      const bool over = Clock::now() > end;
+      if (over || turn % 8 == 0) transport_.check_failures();
+      if (over) return false;
       // Ranks are more than cores here: the one that is waited for needs this one's.
       const timespec pause{0, turn < 200 ? 1000 : 200'000};
       ::nanosleep(&pause, nullptr);
@@ -361,6 +364,7 @@ class Program {
   std::vector<Tensor> values_;
   std::map<std::string, int64_t> numbers_;              // of the next call of each group
   std::map<std::string, std::deque<Pending>> pending_;  // by group, in order
+  ValueId unnamed_ = -2;                                // the next result that has no value
   std::list<Receive> receives_;                         // in order
   // By value: group and number of the collective; number -1 for a message.
   std::map<ValueId, std::pair<std::string, int64_t>> under_way_;

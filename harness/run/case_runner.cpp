@@ -217,7 +217,7 @@ std::optional<CaseOutcome> CaseRunner::attempt(const PlannedCase& planned, Recor
                        worker_.spec().is_null,   cache_dir(options_).value_or("")};
     return run_steps_case(run, std::move(record), worker_, judge_);
   }
-  const bool here = c.file.empty() && !c.ranks && JudgeClient::is_small(*c.graph);
+  const bool here = c.file.empty() && !c.ranks && !c.checks.negative && JudgeClient::is_small(*c.graph);
   auto prepared = judge_.prepare(judge_request, texts, here);
   if (!prepared) return std::nullopt;
   const RunRequest request = request_of(options_, one, judge_request.inputs, std::move(*prepared),

@@ -25,8 +25,10 @@ class JudgeClient {
   // of known shapes. For graphs that Assay made; those of files are always another process's.
   static bool is_small(const Graph& graph);
 
-  // Throw JudgeFailure; nullopt if request_stop() was called. `here`: in this process, without frames.
+  // Throw JudgeFailure; nullopt if request_stop() was called. `here`: in this process, without frames, limits
+  // or stops; for graphs that is_small() and are no bad input.
   std::optional<Prepared> prepare(const JudgeRequest& request, const JudgeTexts& texts, bool here);
+  // Of the case that was prepared last, once.
   std::optional<Verdict> judge(const RunResult& result);
   // Of a run of several steps, in place of prepare and judge. May take as long as a case for every step.
   std::optional<Verdict> judge_steps(const StepsRequest& request, const JudgeTexts& texts);

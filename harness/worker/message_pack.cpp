@@ -11,6 +11,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxValues = std::size_t{1} << 24;  // an Item is larger than the smallest value
 
 // `tag` and the low `bytes` bytes of `value`, most significant first.
 void append_number(std::string& out, int tag, uint64_t value, int bytes) {
@@ -179,6 +180,7 @@ class MessageScanner {
   }
 
   void add(Kind kind, uint64_t word, uint64_t length = 0) {
+    if (items_.size() >= kMaxValues) fail(fmt::format("holds more than {} values", kMaxValues));
     items_.push_back({kind, static_cast<uint32_t>(length), static_cast<uint32_t>(items_.size() + 1), word});
   }
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +73,7 @@ class PackedValue {
   std::string bytes_;
 };
 
+// Values in a row, as they were pushed.
 class PackedArray {
  public:
   void push_back(const PackedValue& value) {
@@ -87,6 +87,7 @@ class PackedArray {
   std::size_t count_ = 0;
 };
 
+// Members in the order in which they were set.
 class PackedMap {
  public:
   struct Member {
@@ -114,7 +115,7 @@ class Message {
   // claim beyond the bytes that are there, nothing left over. Throws Error{malformed_file} with the byte
   // offset.
   Message(std::string bytes, const std::string& origin);
-  MessageValue root() const;
+  MessageValue root() const;  // the map; valid as long as this
 
  private:
   friend class MessageValue;

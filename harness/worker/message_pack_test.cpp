@@ -195,6 +195,14 @@ TEST(MessagePack, DeepNestingIsRefusedWithoutRecursion) {
   EXPECT_NO_THROW(Message(witness_bytes({{"deep", deep}}), "test"));
 }
 
+TEST(MessagePack, MemoryOfSmallValuesIsLimited) {
+  const std::string claim(
+      "\x81\xa1"
+      "a\xdd\x02\x00\x00\x00",
+      8);  // an array of 2^25
+  expect_bad(claim + std::string(std::size_t{1} << 25, '\xc0'), "holds more than");
+}
+
 TEST(MessagePack, MalformedHeadersAreRefused) {
   expect_bad("\x91\xc0", "not a map");
   expect_bad(std::string("\x81\x01\x02"), "no string");

@@ -169,8 +169,8 @@ void ChildProcess::start(const std::vector<std::string>& argv, int threads) {
   std::vector<std::string> texts = argv, variables = child_environment(threads);
   const std::vector<char*> arguments = pointers_to(texts);
   std::vector<char*> environment = pointers_to(variables);
-  Pipe request, reply, noise;
   page_.emplace();
+  Pipe request, reply, noise;
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) fail("cannot fork");

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kPhases{"prepare", "local", "free", "compile", "repeat"};
 constexpr std::size_t kBytes = 4096;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -32,13 +33,16 @@ bool ProgressPage::map() {
 }
 
 ProgressPage::ProgressPage() {
-  const int low = ::memfd_create("assay-progress", MFD_CLOEXEC);
+  const int low = ::memfd_create("assay-progress", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   // Above the numbers that a child's ends are given, as its pipes are.
   fd_ = low < 0 ? -1 : ::fcntl(low, F_DUPFD_CLOEXEC, 10);
   const int error = errno;
   if (low >= 0) ::close(low);
   errno = error;
-  if (fd_ < 0 || ::ftruncate(fd_, kBytes) != 0 || !map()) {
+  // A worker that shrank it would kill this process at its next look.
+  const bool whole =
+      fd_ >= 0 && ::ftruncate(fd_, kBytes) == 0 && ::fcntl(fd_, F_ADD_SEALS, kSeals) == 0 && map();
+  if (!whole) {
     const std::string why = std::strerror(errno);
     if (fd_ >= 0) ::close(fd_);
     throw Error(ErrorCode::io, fmt::format("cannot share a page with a worker: {}", why));
@@ -47,8 +51,9 @@ ProgressPage::ProgressPage() {
 
 std::optional<ProgressPage> ProgressPage::given(int fd) {
   struct stat status {};
-  // Only memory of memfd_create has seals.
-  if (::fcntl(fd, F_GET_SEALS) < 0 || ::fstat(fd, &status) != 0 ||
+  // Whatever else the descriptor is has not these seals.
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(fd, &status) != 0 ||
       status.st_size != static_cast<off_t>(kBytes)) {
     return std::nullopt;
   }

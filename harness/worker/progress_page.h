@@ -20,7 +20,7 @@ class ProgressPage {
 
   // The orchestrator's. Throws Error{io}.
   ProgressPage();
-  // The worker's: nullopt if descriptor `fd` is no such page.
+  // The worker's, with a descriptor of its own: nullopt if `fd` is no such page.
   static std::optional<ProgressPage> given(int fd = kDescriptor);
   ~ProgressPage();
   ProgressPage(ProgressPage&& other) noexcept;
@@ -28,7 +28,8 @@ class ProgressPage {
   ProgressPage(const ProgressPage&) = delete;
   ProgressPage& operator=(const ProgressPage&) = delete;
 
-  int descriptor() const { return fd_; }
+  int descriptor() const { return fd_; }  // which the worker is to get
+  // Forgets the place.
   void clear() { word_->store(0, std::memory_order_relaxed); }
   // A phase that the protocol does not know is not put.
   void put(std::string_view phase, int node);

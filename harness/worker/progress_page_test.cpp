@@ -54,6 +54,18 @@ TEST(ProgressPage, WhatIsNoPlaceIsIgnored) {
   EXPECT_EQ(exchange.node, -1);
 }
 
+// A worker that takes the memory away.
+TEST(ProgressPage, CannotBeTakenAway) {
+  ChildProcess child;
+  child.start({"/bin/sh", "-c", "exec python3 -c 'import os; os.ftruncate(5, 0)'"});
+  ExchangeLimits limits;
+  limits.run_s = 20;
+  const Exchange exchange = child.exchange(make_frame({{"type", "x"}}, {}), limits, "test");
+  EXPECT_EQ(exchange.outcome, Outcome::exited);
+  EXPECT_EQ(exchange.code, 1) << exchange.noise;  // PermissionError
+  EXPECT_FALSE(ProgressPage().get().has_value());
+}
+
 // The place survives however the process ends.
 TEST(ProgressPage, TellsWhereAProcessDied) {
   ChildProcess child;

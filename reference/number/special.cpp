@@ -30,6 +30,12 @@ using Quiet = bm::policies::policy<bm::policies::domain_error<bm::policies::igno
                                    bm::policies::indeterminate_result_error<bm::policies::ignore_error>,
                                    bm::policies::promote_float<false>, bm::policies::promote_double<false>>;
 
+// std::lgamma writes a global for the sign; cases are judged in several threads.
+Real log_gamma(Real x) {
+  int sign = 0;
+  return ::lgammal_r(x, &sign);
+}
+
 // Sum of a divergent series with terms t_k = t_{k-1} ratio(k), up to its smallest term (Abramowitz and Stegun
 // 7.1.23, 9.7.1, 9.7.2).
 template <class F>
@@ -160,7 +166,7 @@ Real value_of(Special1 f, Real x) {
     case Special1::ndtri:
       return ndtri(x);
     case Special1::lgamma:
-      return std::lgamma(x);
+      return log_gamma(x);
     case Special1::digamma:
       return digamma(x);
     case Special1::i0:

@@ -287,6 +287,7 @@ class Program:
             raise Unsupported("argument", f"{taken}, not {sizes}")
 
     def _barrier(self, group: Any, node: Node) -> None:
+        self.has_begun = True  # others may be in it, though this one never returns
         dist.barrier(group)
 
     def _reduce(self, group: Any, node: Node, input: torch.Tensor, reduce_op: str, dst: int) -> torch.Tensor:
