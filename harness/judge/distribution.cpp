@@ -72,7 +72,8 @@ std::string test_counts(const std::vector<Quantile>& quantiles) {
   for (int k = 1; k < 8; ++k) {
     if (std::string wrong = test_below(quantiles, k / 8.0, "the lower part"); !wrong.empty()) return wrong;
   }
-  for (double edge = 1.0 / 16; edge >= 0x1p-30; edge /= 2) {
+  for (int power = 4; power <= 30; ++power) {
+    const double edge = std::ldexp(1.0, -power);
     if (std::string wrong = test_below(quantiles, edge, "the lower tail"); !wrong.empty()) return wrong;
     if (std::string wrong = test_below(mirrored, edge, "the upper tail"); !wrong.empty()) return wrong;
   }

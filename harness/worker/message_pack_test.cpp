@@ -43,7 +43,7 @@ std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::e
 
 void expect_bad(const std::string& bytes, const std::string& what) {
   try {
-    Message(bytes, "test");
+    const Message message(bytes, "test");
     ADD_FAILURE() << "accepted: " << what;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::malformed_file);
