@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "cli/testing/run_program.h"
@@ -111,6 +114,25 @@ TEST_F(Distributed, MpisOwnReductions) {
     EXPECT_TRUE(record.traffic->sent.empty()) << record.id;
     EXPECT_THAT(record.traffic->algorithm, HasSubstr("not counted")) << record.id;
   }
+}
+
+// Open MPI's jobs of one user share a folder, which two that start together may both want to make.
+TEST_F(Distributed, AnMpirunThatMeetsAnotherIsStartedAgain) {
+  std::ofstream(path("mpirun"))
+      << "#!/bin/sh\n"
+      << "PATH=${PATH#*:}\n"
+      << "if [ ! -e '" << path("met") << "' ]; then touch '" << path("met")
+      << "'; echo 'A call to mkdir was unable to create the desired directory' >&2; "
+      << "exit 1; fi\nexec mpirun \"$@\"\n";
+  std::filesystem::permissions(path("mpirun"), std::filesystem::perms::owner_all);
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", (folder_.string() + ":" + before).c_str(), 1);
+  const std::vector<Record> all = run("mpi", 2, "distributed/n2/all_reduce/*f32*");
+  ::setenv("PATH", before.c_str(), 1);
+  ASSERT_FALSE(all.empty());
+  if (all.front().reason == "mpi_missing") GTEST_SKIP() << all.front().detail;
+  EXPECT_TRUE(std::filesystem::exists(path("met")));
+  for (const Record& record : all) EXPECT_TRUE(is_pass(record.status)) << record.id << ": " << record.detail;
 }
 
 TEST_F(Distributed, MpiRanksThatFail) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -188,7 +189,17 @@ class RankServer {
                                        library_reductions() ? "library" : "direct"});
       return job;
     };
-    job_.start(ranks, address, make, start_seconds(ranks));
+    // Jobs that start at the same moment may both want to make the folder that Open MPI shares between them:
+    // one of them then ends at once, and finds it there the next time.
+    for (int tries = 3;; --tries) {
+      try {
+        return job_.start(ranks, address, make, start_seconds(ranks));
+      } catch (const Error& error) {
+        const std::string_view what = error.what();
+        if (tries == 1 || what.find("unable to create the desired directory") == std::string_view::npos)
+          throw;
+      }
+    }
   }
 
   std::vector<RankTask> tasks_of(const RunRequest& request) const {
