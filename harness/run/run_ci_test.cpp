@@ -306,14 +306,15 @@ std::string without_times(Record record) {
 }
 
 TEST_F(RunTest, AKilledRunResumesToTheSameRecords) {
+  constexpr int kCases = 500;  // half a second: a few are through before one looks
   std::vector<Case> cases;
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < kCases; ++i) {
     cases.push_back(i % 3 == 0 ? chain("chain/" + std::to_string(i))
                                : unary("neg/" + std::to_string(i), "aten::neg.default", 200 + i));
   }
   run_cases(options(plugin(""), "whole"), cases);
   const auto whole = records("whole");
-  ASSERT_EQ(whole.size(), 24U);
+  ASSERT_EQ(whole.size(), static_cast<std::size_t>(kCases));
 
   RunOptions o = options(plugin(""), "killed");
   const std::string results = o.out + "/results.jsonl";
@@ -327,17 +328,17 @@ TEST_F(RunTest, AKilledRunResumesToTheSameRecords) {
     std::ifstream file(results);
     return std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n');
   };
-  for (int i = 0; i < 2000 && lines() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 5000 && lines() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   kill(-child, SIGKILL);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_GE(lines(), 5);
-  ASSERT_LT(lines(), 24) << "the run ended before it was killed";
+  ASSERT_LT(lines(), kCases) << "the run ended before it was killed";
   std::ofstream(results, std::ios::app) << R"({"schema": 1, "id": "torn)";
 
   o.resume = true;
   const RunSummary summary = run_cases(o, cases);
-  EXPECT_EQ(summary.passed + summary.failed + summary.skipped, 24);
+  EXPECT_EQ(summary.passed + summary.failed + summary.skipped, kCases);
   const auto resumed = records("killed");
   ASSERT_EQ(resumed.size(), whole.size());
   for (const auto& [id, record] : whole) EXPECT_EQ(without_times(resumed.at(id)), without_times(record));
