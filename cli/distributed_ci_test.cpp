@@ -125,7 +125,8 @@ TEST_F(Distributed, AnMpirunThatMeetsAnotherIsStartedAgain) {
       << "'; echo 'A call to mkdir was unable to create the desired directory' >&2; "
       << "exit 1; fi\nexec mpirun \"$@\"\n";
   std::filesystem::permissions(path("mpirun"), std::filesystem::perms::owner_all);
-  const std::string before = std::getenv("PATH");
+  const char* own = std::getenv("PATH");
+  const std::string before = own == nullptr ? "/usr/bin" : own;
   ::setenv("PATH", (folder_.string() + ":" + before).c_str(), 1);
   const std::vector<Record> all = run("mpi", 2, "distributed/n2/all_reduce/*f32*");
   ::setenv("PATH", before.c_str(), 1);
