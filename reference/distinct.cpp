@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "reference/pieces.h"
+
 namespace assay::reference {
 namespace {
 
@@ -23,16 +25,6 @@ constexpr std::size_t kWorthwhile = 4096;  // elements
 constexpr uint16_t kUnseen = 0xffff;
 
 uint64_t bits_of(double v) { return std::bit_cast<uint64_t>(v); }
-
-// The same call on `count` numbers in a row.
-OpCall call_on(const OpCall& call, std::size_t count) {
-  const Shape shape{static_cast<int64_t>(count)};
-  std::vector<NamedArgument> arguments = call.arguments();
-  for (NamedArgument& argument : arguments) {
-    if (std::holds_alternative<ValueArg>(argument.value)) argument.value = ValueArg{0};
-  }
-  return OpCall(call.op(), {{call.input(0).dtype, shape}}, arguments, {{call.output(0).dtype, shape}});
-}
 
 }  // namespace
 

@@ -218,6 +218,37 @@ BoundedWide rounded_result(const Array<Bounded>& in, const Traits& traits, const
   return out;
 }
 
+// All elements at once.
+std::vector<BoundedWide> bounded_whole(const OpCall& call, const std::vector<const Wide*>& inputs,
+                                       const Precision& precision) {
+  const Entry& entry = find_entry(call);
+  std::vector<BoundedWide> result;
+  if (entry.traits.exact) {
+    for (Wide& output : evaluate(call, inputs)) result.push_back(exact_result(std::move(output), precision));
+    return result;
+  }
+  check_complex(call, entry.traits);
+  const auto* bounded = kernel_table<Bounded>().find(call.op(), reads_or_gives_complex(call));
+  Environment environment(precision, graph_dtype(call), false);
+  const EnvironmentScope scope(&environment);
+  std::vector<Array<Bounded>> operands;
+  operands.reserve(inputs.size());
+  for (const Wide* input : inputs) operands.push_back(bounded_input(*input, precision));
+  for (const auto& output : bounded->kernel(call, pointers(operands))) {
+    result.push_back(rounded_result(output, entry.traits, precision, environment));
+  }
+  return result;
+}
+
+std::vector<BoundedWide> bounded(const OpCall& call, const std::vector<const Wide*>& inputs,
+                                 const Precision& precision) {
+  const auto whole = [&](const OpCall& of, const std::vector<const Wide*>& operands) {
+    return bounded_whole(of, operands, precision);
+  };
+  const auto piecewise = PiecewiseCall::of(call, inputs);
+  return piecewise ? piecewise->join(inputs, whole) : whole(call, inputs);
+}
+
 }  // namespace
 
 bool has_operator(std::string_view full_name) { return kernel_table<double>().find(full_name) != nullptr; }
@@ -262,9 +293,8 @@ std::vector<Wide> evaluate(const OpCall& call, const std::vector<const Wide*>& i
 
 std::vector<BoundedWide> evaluate_bounded(const OpCall& call, const std::vector<const Wide*>& inputs,
                                           const Precision& precision) {
-  const Entry& entry = find_entry(call);
   if (const auto distinct = distinct_call(call, inputs)) {
-    std::vector<BoundedWide> outputs = evaluate_bounded(distinct->call, {&distinct->values}, precision);
+    std::vector<BoundedWide> outputs = bounded(distinct->call, {&distinct->values}, precision);
     BoundedWide& out = outputs[0];
     out.value.meta = distinct->output;
     out.value.real = distinct->spread(out.value.real);
@@ -273,23 +303,7 @@ std::vector<BoundedWide> evaluate_bounded(const OpCall& call, const std::vector<
     out.special = distinct->spread(out.special);
     return outputs;
   }
-  if (const auto piecewise = PiecewiseCall::of(call, inputs)) return piecewise->evaluate(inputs, precision);
-  std::vector<BoundedWide> result;
-  if (entry.traits.exact) {
-    for (Wide& output : evaluate(call, inputs)) result.push_back(exact_result(std::move(output), precision));
-    return result;
-  }
-  check_complex(call, entry.traits);
-  const auto* bounded = kernel_table<Bounded>().find(call.op(), reads_or_gives_complex(call));
-  Environment environment(precision, graph_dtype(call), false);
-  const EnvironmentScope scope(&environment);
-  std::vector<Array<Bounded>> operands;
-  operands.reserve(inputs.size());
-  for (const Wide* input : inputs) operands.push_back(bounded_input(*input, precision));
-  for (const auto& output : bounded->kernel(call, pointers(operands))) {
-    result.push_back(rounded_result(output, entry.traits, precision, environment));
-  }
-  return result;
+  return bounded(call, inputs, precision);
 }
 
 std::vector<Wide> evaluate_stochastic(const OpCall& call, const std::vector<const Wide*>& inputs,

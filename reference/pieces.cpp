@@ -4,29 +4,23 @@
 #include <array>
 #include <utility>
 
+#include "reference/distinct.h"
+
 namespace assay::reference {
 namespace {
 
-// In alphabetical order.
-constexpr std::array<std::string_view, 47> kElementwise = {
-    "aten::abs.default",     "aten::acos.default",       "aten::acosh.default",   "aten::add.Tensor",
-    "aten::asin.default",    "aten::asinh.default",      "aten::atan.default",    "aten::atan2.default",
-    "aten::atanh.default",   "aten::ceil.default",       "aten::cos.default",     "aten::cosh.default",
-    "aten::digamma.default", "aten::div.Tensor",         "aten::erf.default",     "aten::erfc.default",
-    "aten::erfinv.default",  "aten::exp.default",        "aten::expm1.default",   "aten::floor.default",
-    "aten::gelu.default",    "aten::hardtanh.default",   "aten::i0.default",      "aten::leaky_relu.default",
-    "aten::lgamma.default",  "aten::log.default",        "aten::log10.default",   "aten::log1p.default",
-    "aten::log2.default",    "aten::maximum.default",    "aten::minimum.default", "aten::mul.Tensor",
-    "aten::neg.default",     "aten::reciprocal.default", "aten::relu.default",    "aten::round.default",
-    "aten::rsqrt.default",   "aten::sigmoid.default",    "aten::silu.default",    "aten::sin.default",
-    "aten::sinh.default",    "aten::sqrt.default",       "aten::sub.Tensor",      "aten::tan.default",
-    "aten::tanh.default",    "aten::trunc.default",      "aten::where.self"};
+// Beside the functions of one number, in alphabetical order.
+constexpr std::array<std::string_view, 17> kOthers = {
+    "aten::abs.default",     "aten::add.Tensor",      "aten::atan2.default",    "aten::ceil.default",
+    "aten::div.Tensor",      "aten::floor.default",   "aten::hardtanh.default", "aten::leaky_relu.default",
+    "aten::maximum.default", "aten::minimum.default", "aten::mul.Tensor",       "aten::neg.default",
+    "aten::relu.default",    "aten::round.default",   "aten::sub.Tensor",       "aten::trunc.default",
+    "aten::where.self"};
 
-OpCall call_on(const OpCall& call, std::size_t count) {
-  const Shape shape{static_cast<int64_t>(count)};
-  std::vector<TensorMeta> inputs;
-  for (const TensorMeta& input : call.inputs()) inputs.push_back({input.dtype, shape});
-  return OpCall(call.op(), std::move(inputs), call.arguments(), {{call.output(0).dtype, shape}});
+bool is_elementwise(std::string_view op) {
+  const auto functions = functions_of_one_number();
+  return std::binary_search(functions.begin(), functions.end(), op) ||
+         std::binary_search(kOthers.begin(), kOthers.end(), op);
 }
 
 template <class V>
@@ -53,15 +47,25 @@ void append_marks(std::vector<uint8_t>& whole, const std::vector<uint8_t>& part,
 
 }  // namespace
 
-std::span<const std::string_view> elementwise_operators() { return kElementwise; }
+std::vector<std::string_view> elementwise_operators() {
+  const auto functions = functions_of_one_number();
+  std::vector<std::string_view> all(functions.begin(), functions.end());
+  all.insert(all.end(), kOthers.begin(), kOthers.end());
+  return all;
+}
+
+OpCall call_on(const OpCall& call, std::size_t count) {
+  const Shape shape{static_cast<int64_t>(count)};
+  std::vector<TensorMeta> inputs;
+  for (const TensorMeta& input : call.inputs()) inputs.push_back({input.dtype, shape});
+  return OpCall(call.op(), std::move(inputs), call.arguments(), {{call.output(0).dtype, shape}});
+}
 
 PiecewiseCall::PiecewiseCall(OpCall whole, OpCall last, std::size_t elements, TensorMeta output)
     : piece_(std::move(whole)), last_(std::move(last)), elements_(elements), output_(std::move(output)) {}
 
 std::optional<PiecewiseCall> PiecewiseCall::of(const OpCall& call, const std::vector<const Wide*>& inputs) {
-  if (!std::binary_search(kElementwise.begin(), kElementwise.end(), std::string_view(call.op()))) {
-    return std::nullopt;
-  }
+  if (!is_elementwise(call.op())) return std::nullopt;
   if (call.outputs().size() != 1 || inputs.empty() || is_complex(call.output(0).dtype)) return std::nullopt;
   const bool alike = std::all_of(inputs.begin(), inputs.end(), [&](const Wide* input) {
     return input->meta.shape == call.output(0).shape && !is_complex(input->meta.dtype);
@@ -74,8 +78,8 @@ std::optional<PiecewiseCall> PiecewiseCall::of(const OpCall& call, const std::ve
                        call.output(0));
 }
 
-std::vector<BoundedWide> PiecewiseCall::evaluate(const std::vector<const Wide*>& inputs,
-                                                 const Precision& precision) const {
+std::vector<BoundedWide> PiecewiseCall::join(const std::vector<const Wide*>& inputs,
+                                             const Evaluate& evaluate) const {
   BoundedWide all;
   std::vector<Wide> operands(inputs.size());
   std::vector<const Wide*> pointers;
@@ -88,7 +92,7 @@ std::vector<BoundedWide> PiecewiseCall::evaluate(const std::vector<const Wide*>&
       operands[i].real = part_of(inputs[i]->real, first, count);
       operands[i].integer = part_of(inputs[i]->integer, first, count);
     }
-    const std::vector<BoundedWide> results = evaluate_bounded(call, pointers, precision);
+    const std::vector<BoundedWide> results = evaluate(call, pointers);
     const BoundedWide& part = results.at(0);
     append(all.value.real, part.value.real, elements_);
     append(all.value.integer, part.value.integer, elements_);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +23,10 @@ class PiecewiseCall {
   // dtype must be told apart, and where it is one piece.
   static std::optional<PiecewiseCall> of(const OpCall& call, const std::vector<const Wide*>& inputs);
 
-  // The results of evaluate_bounded for every piece, joined.
-  std::vector<BoundedWide> evaluate(const std::vector<const Wide*>& inputs, const Precision& precision) const;
+  // The results of every piece, joined. `evaluate` gives those of a call on given operands, as
+  // evaluate_bounded does.
+  using Evaluate = std::function<std::vector<BoundedWide>(const OpCall&, const std::vector<const Wide*>&)>;
+  std::vector<BoundedWide> join(const std::vector<const Wide*>& inputs, const Evaluate& evaluate) const;
 
  private:
   PiecewiseCall(OpCall whole, OpCall last, std::size_t elements, TensorMeta output);
@@ -34,7 +36,11 @@ class PiecewiseCall {
   TensorMeta output_;
 };
 
-// Operators whose result's elements are functions of the operands' elements at the same place.
-std::span<const std::string_view> elementwise_operators();
+// Operators whose result's elements are functions of the operands' elements at the same place: those of one
+// number (distinct.h) among them.
+std::vector<std::string_view> elementwise_operators();
+
+// The call of an elementwise operator on `count` elements in a row.
+OpCall call_on(const OpCall& call, std::size_t count);
 
 }  // namespace assay::reference
