@@ -69,18 +69,25 @@ bool ContractRule::in_force(std::string_view mode_in_use,
   return glob_match(mode, mode_in_use) && option_matches(option, options);
 }
 
+const std::shared_ptr<const Contract::Rules>& Contract::no_rules() {
+  static const auto none = std::make_shared<const Rules>();
+  return none;
+}
+
 Precision Contract::precision(std::string_view op, DType dtype, std::string_view mode,
                               const std::map<std::string, std::string>& options) const {
   Precision p;
   const bool wide = dtype == DType::f64 || dtype == DType::c128;
   p.accumulator = p.intermediate = wide ? DType::f64 : DType::f32;
   std::optional<bool> products_exact;
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    const ContractRule& rule = rules_[i];
+  const std::vector<ContractRule>& rules = rules_->rules;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const ContractRule& rule = rules[i];
     if (!glob_match(rule.op, op) || !glob_match(rule.dtype, name_of(dtype)) || !rule.in_force(mode, options))
       continue;
-    apply(*changes_[i], p);
-    if (changes_[i]->products_exact) products_exact = changes_[i]->products_exact;
+    const PrecisionChanges& changes = *rules_->changes[i];
+    apply(changes, p);
+    if (changes.products_exact) products_exact = changes.products_exact;
   }
   p.products_exact = products_exact.value_or(products_fit(p, dtype));
   return p;

@@ -71,7 +71,7 @@ class Contract {
 
   const std::string& name() const { return name_; }
   const std::string& source() const { return source_; }
-  const std::vector<ContractRule>& rules() const { return rules_; }
+  const std::vector<ContractRule>& rules() const { return rules_->rules; }
   // `dtype` is the node's computation dtype. Later rules win, field by field, and in `functions` entry by
   // entry. Where no rule says otherwise: accumulator and intermediate f32 (f64 for f64 and c128), any order,
   // rounding to nearest even, no flushing.
@@ -82,10 +82,14 @@ class Contract {
 
  private:
   friend class ContractReader;
+  struct Rules {
+    std::vector<ContractRule> rules;
+    std::vector<std::shared_ptr<const PrecisionChanges>> changes;  // of `rules`, parsed
+  };
   std::string name_ = "default";
   std::string source_;
-  std::vector<ContractRule> rules_;
-  std::vector<std::shared_ptr<const PrecisionChanges>> changes_;  // of rules_, parsed
+  static const std::shared_ptr<const Rules>& no_rules();
+  std::shared_ptr<const Rules> rules_ = no_rules();  // shared by copies: every case has one
 };
 
 // '*' and '?' globs, as used by Contracts, filters and waivers.

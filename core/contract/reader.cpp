@@ -261,7 +261,7 @@ class ContractReader {
       if (name == "source") {
         contract.source_ = member.string();
       } else if (name == "rules") {
-        read_rules(member, contract);
+        contract.rules_ = read_rules(member);
       } else if (name != "name") {
         unknown_member(member, "a Contract", "name, source and rules");
       }
@@ -270,14 +270,16 @@ class ContractReader {
   }
 
  private:
-  static void read_rules(const JsonCursor& rules, Contract& contract) {
+  static std::shared_ptr<const Contract::Rules> read_rules(const JsonCursor& rules) {
     const std::size_t count = rules.size();
     if (count > max_rules) rules.fail("more than " + std::to_string(max_rules) + " rules");
+    auto out = std::make_shared<Contract::Rules>();
     for (std::size_t i = 0; i < count; ++i) {
       auto [rule, changes] = read_rule(rules.at(i));
-      contract.rules_.push_back(std::move(rule));
-      contract.changes_.push_back(std::make_shared<const PrecisionChanges>(std::move(changes)));
+      out->rules.push_back(std::move(rule));
+      out->changes.push_back(std::make_shared<const PrecisionChanges>(std::move(changes)));
     }
+    return out;
   }
 };
 
@@ -292,7 +294,7 @@ Contract Contract::parse(std::string_view text, const std::string& origin) {
 std::string Contract::to_json() const {
   json document{{"name", name_}, {"rules", json::array()}};
   if (!source_.empty()) document["source"] = source_;
-  for (const ContractRule& rule : rules_) {
+  for (const ContractRule& rule : rules()) {
     json object = json::parse(rule.json);
     object["op"] = rule.op;
     object["dtype"] = rule.dtype;

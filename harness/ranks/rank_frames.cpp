@@ -9,11 +9,6 @@
 #include "harness/worker/rank_messages.h"
 
 namespace assay {
-namespace {
-
-using Json = nlohmann::json;
-
-}  // namespace
 
 Frame encode_greeting(int rank, const std::string& token, const std::string& version) {
   return make_frame(
@@ -103,27 +98,27 @@ Frame encode_at_node(const std::string& node) {
 }
 
 std::string pack_call(const CollectiveCall& call, int64_t number) {
-  const Json json{{"kind", static_cast<int>(call.kind)},
-                  {"node", call.node},
-                  {"group", call.group},
-                  {"members", call.members},
-                  {"position", call.position},
-                  {"dtype", static_cast<int>(call.input.dtype)},
-                  {"shape", call.input.shape},
-                  {"reduce_op", call.reduce_op},
-                  {"root", call.root},
-                  {"peer", call.peer},
-                  {"tag", call.tag},
-                  {"line", call.line},
-                  {"lines", call.lines},
-                  {"sizes", call.sizes},
-                  {"received", call.received},
-                  {"number", number}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const nlohmann::json json{{"kind", static_cast<int>(call.kind)},
+                            {"node", call.node},
+                            {"group", call.group},
+                            {"members", call.members},
+                            {"position", call.position},
+                            {"dtype", static_cast<int>(call.input.dtype)},
+                            {"shape", call.input.shape},
+                            {"reduce_op", call.reduce_op},
+                            {"root", call.root},
+                            {"peer", call.peer},
+                            {"tag", call.tag},
+                            {"line", call.line},
+                            {"lines", call.lines},
+                            {"sizes", call.sizes},
+                            {"received", call.received},
+                            {"number", number}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 CollectiveCall unpack_call(const std::string& bytes, int64_t& number) {
-  const Json json = Json::parse(bytes);
+  const nlohmann::json json = nlohmann::json::parse(bytes);
   CollectiveCall call;
   call.kind = static_cast<Collective>(json.at("kind").get<int>());
   call.node = json.at("node").get<std::string>();

@@ -194,37 +194,41 @@ ssize_t FrameWriter::write_to(int fd) {
 // --- both, blocking
 // ---------------------------------------------------------------------------------------------------
 
-std::size_t feed(FrameReader& reader, std::span<const std::byte> bytes) {
-  std::size_t fed = 0;
-  while (fed < bytes.size() && !reader.complete()) {
+ReadBytes read_some(int fd, FrameReader& reader, std::span<std::byte> buffer) {
+  const auto space = reader.wanted();
+  const bool direct = space.size() >= buffer.size();
+  const std::span<std::byte> into = direct ? space : buffer;
+  const ssize_t n = ::read(fd, into.data(), into.size());
+  if (n <= 0) return {n, {}};
+  const auto count = static_cast<std::size_t>(n);
+  if (!direct) return {n, buffer.first(count)};
+  reader.advance(count);
+  return {n, {}};
+}
+
+std::span<const std::byte> feed(FrameReader& reader, std::span<const std::byte> bytes) {
+  while (!bytes.empty() && !reader.complete()) {
     const auto space = reader.wanted();
-    const std::size_t n = std::min(space.size(), bytes.size() - fed);
-    std::memcpy(space.data(), bytes.data() + fed, n);
+    const std::size_t n = std::min(space.size(), bytes.size());
+    std::memcpy(space.data(), bytes.data(), n);
     reader.advance(n);
-    fed += n;
+    bytes = bytes.subspan(n);
   }
-  return fed;
+  return bytes;
 }
 
 bool read_frame(int fd, FrameLimits limits, const std::string& origin, Frame& out) {
   FrameReader reader(limits, origin);
   std::array<std::byte, kReadBytes> buffer;
   while (!reader.complete()) {
-    // A small frame takes one call, a large tensor no copy.
-    const auto space = reader.wanted();
-    const bool direct = space.size() >= buffer.size();
-    const ssize_t n =
-        ::read(fd, direct ? space.data() : buffer.data(), direct ? space.size() : buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(ErrorCode::io, io_message("cannot read a frame"));
-    if (n == 0) {
+    const ReadBytes got = read_some(fd, reader, buffer);
+    if (got.count < 0 && errno == EINTR) continue;
+    if (got.count < 0) throw Error(ErrorCode::io, io_message("cannot read a frame"));
+    if (got.count == 0) {
       if (reader.empty()) return false;
       throw Error(ErrorCode::malformed_file, origin + ": the frame ends too early");
     }
-    const auto bytes = static_cast<std::size_t>(n);
-    if (direct) {
-      reader.advance(bytes);
-    } else if (feed(reader, std::span(buffer).first(bytes)) < bytes) {
+    if (!feed(reader, got.buffered).empty()) {
       throw Error(ErrorCode::malformed_file, origin + ": bytes follow the frame before it is answered");
     }
   }

@@ -68,8 +68,16 @@ class FrameReader {
   Frame frame_;
 };
 
-// Gives as many of `bytes` to the reader as belong to its frame; how many that were. Throws as advance().
-std::size_t feed(FrameReader& reader, std::span<const std::byte> bytes);
+// One read of `fd`, straight into the reader where a large tensor is wanted, else into `buffer`: a small
+// frame takes one call, a large tensor no copy. `count` is as ::read's; `buffered` is to be fed. Throws as
+// advance().
+struct ReadBytes {
+  ssize_t count;
+  std::span<const std::byte> buffered;
+};
+ReadBytes read_some(int fd, FrameReader& reader, std::span<std::byte> buffer);
+// Gives as many of `bytes` to the reader as belong to its frame; what is left. Throws as advance().
+std::span<const std::byte> feed(FrameReader& reader, std::span<const std::byte> bytes);
 
 // Serves the bytes of a frame piece by piece, for writev-like sending without copying tensors.
 class FrameWriter {

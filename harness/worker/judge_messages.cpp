@@ -65,8 +65,7 @@ JudgeRequest request_from(const Fields& fields, std::vector<Tensor> tensors, std
     fields.fail("contract", "a Contract: no request before this one had any");
   }
   request.contract = *last;
-  for (const auto& [key, value] : fields.at("options").members())
-    request.options[std::string(key)] = value.text();
+  request.options = fields.text_map("options");
   request.mode = fields.text("mode");
   request.seed = fields.unsigned_integer("seed");
   request.backend_is_reference = fields.boolean("backend_is_reference");

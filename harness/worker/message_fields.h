@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,6 +78,16 @@ class Fields {
     for (const MessageValue entry : array(member)) {
       if (!entry.is_string()) fail(member, "an array of strings");
       out.emplace_back(entry.text());
+    }
+    return out;
+  }
+  std::map<std::string, std::string> text_map(const char* member) const {
+    const MessageValue map = at(member);
+    if (!map.is_object()) fail(member, "a map of strings");
+    std::map<std::string, std::string> out;
+    for (const auto& [key, value] : map.members()) {
+      if (!value.is_string()) fail(member, "strings");
+      out.emplace(key, value.text());
     }
     return out;
   }

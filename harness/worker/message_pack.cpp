@@ -73,23 +73,13 @@ void PackedValue::append_unsigned(uint64_t value) {
   }
 }
 
-void PackedValue::append_array(std::size_t count) {
+void PackedValue::append_count(std::size_t count, int few, int tag) {
   if (count < 16) {
-    bytes_.push_back(static_cast<char>(0x90 | count));
+    bytes_.push_back(static_cast<char>(few | static_cast<int>(count)));
   } else if (count < 0x10000) {
-    append_number(bytes_, 0xdc, count, 2);
+    append_number(bytes_, tag, count, 2);
   } else {
-    append_number(bytes_, 0xdd, count, 4);
-  }
-}
-
-void PackedValue::append_map(std::size_t count) {
-  if (count < 16) {
-    bytes_.push_back(static_cast<char>(0x80 | count));
-  } else if (count < 0x10000) {
-    append_number(bytes_, 0xde, count, 2);
-  } else {
-    append_number(bytes_, 0xdf, count, 4);
+    append_number(bytes_, tag + 1, count, 4);
   }
 }
 

@@ -62,13 +62,16 @@ class PackedValue {
   PackedValue(const PackedArray& array);
   PackedValue(const PackedMap& map);
 
-  const std::string& bytes() const { return bytes_; }
+  const std::string& bytes() const& { return bytes_; }
+  std::string bytes() && { return std::move(bytes_); }
 
  private:
   void append_signed(int64_t value);
   void append_unsigned(uint64_t value);
-  void append_array(std::size_t count);
-  void append_map(std::size_t count);
+  void append_array(std::size_t count) { append_count(count, 0x90, 0xdc); }
+  void append_map(std::size_t count) { append_count(count, 0x80, 0xde); }
+  // `few`: the tag of up to 15 entries, whose number it holds; `tag`: that of 16 bits, before that of 32.
+  void append_count(std::size_t count, int few, int tag);
 
   std::string bytes_;
 };

@@ -126,10 +126,7 @@ HelloRequest decode_hello_request(const Frame& frame, const std::string& origin)
   fields.integer("protocol", kProtocolVersion, kProtocolVersion);
   HelloRequest request;
   request.target = fields.text("target");
-  for (const auto& [key, value] : fields.at("options").members()) {
-    if (!value.is_string()) fields.fail("options", "strings");
-    request.options[std::string(key)] = value.text();
-  }
+  request.options = fields.text_map("options");
   if (!fields.absent("cache_dir")) request.cache_dir = fields.text("cache_dir");
   request.seed = fields.unsigned_integer("seed");
   return request;

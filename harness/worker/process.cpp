@@ -307,23 +307,18 @@ Exchange ChildProcess::exchange(const Frame& request, const ExchangeLimits& limi
     }
     bool ended = false;
     while (fds[0].revents != 0) {
-      const auto space = reader.wanted();
-      const bool direct = space.size() >= buffer.size();
-      const ssize_t n =
-          direct ? ::read(reply_, space.data(), space.size()) : ::read(reply_, buffer.data(), buffer.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) break;
-      if (n <= 0) {
-        ended = true;
-        break;
-      }
-      const auto got = static_cast<std::size_t>(n);
       try {
-        if (direct) reader.advance(got);
+        const ReadBytes got = read_some(reply_, reader, buffer);
+        if (got.count < 0 && errno == EINTR) continue;
+        if (got.count < 0 && errno == EAGAIN) break;
+        if (got.count <= 0) {
+          ended = true;
+          break;
+        }
         // Of several frames in the buffer only the last may be the answer.
-        std::span<const std::byte> rest = std::span(buffer).first(direct ? 0 : got);
+        std::span<const std::byte> rest = got.buffered;
         do {
-          rest = rest.subspan(feed(reader, rest));
+          rest = feed(reader, rest);
           if (!reader.complete()) break;
           Frame frame = reader.take();
           const MessageValue header = header_of(frame, origin);
