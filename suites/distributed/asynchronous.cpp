@@ -7,9 +7,6 @@
 namespace assay::suites {
 namespace {
 
-constexpr const char* kWait = "_c10d_functional::wait_tensor.default";
-
-ValueId wait(RankCase& c, int rank, ValueId x) { return c.at(rank).call(kWait, {{"tensor", ValueArg{x}}}); }
 ValueId begin_all_reduce(RankCase& c, int rank, ValueId x, const std::string& group) {
   return c.at(rank).call("_c10d_functional::all_reduce.default",
                          {{"input", ValueArg{x}}, {"reduce_op", std::string("sum")}, {"group_name", group}});
@@ -79,7 +76,7 @@ void circles(int n, const CaseSink& sink) {
         arguments.push_back({"group_name", fmt::format("pair{}", pair)});
         begun.push_back(c.at(r).call(operation.op, std::move(arguments)));
       }
-      for (const ValueId id : begun) c.output(r, wait(c, r, id));
+      for (const ValueId id : begun) c.output(r, c.wait(r, id));
     }
     c.checks().exact_probe = true;
     sink(c.build());
@@ -98,8 +95,8 @@ void orders(int n, const CaseSink& sink) {
       if (r % 2 == 0) one = begin_all_reduce(c, r, x, "one");
       two = begin_all_reduce(c, r, y, "two");
       if (r % 2 != 0) one = begin_all_reduce(c, r, x, "one");
-      c.output(r, wait(c, r, one));
-      c.output(r, wait(c, r, two));
+      c.output(r, c.wait(r, one));
+      c.output(r, c.wait(r, two));
     }
     c.checks().exact_probe = true;
     sink(c.build());
@@ -122,7 +119,7 @@ void orders(int n, const CaseSink& sink) {
                            {{"input", ValueArg{x}}, {"group_size", int64_t{n}}, {"group_name", group}}));
         }
       }
-      for (std::size_t k = begun.size(); k-- > 0;) c.output(r, wait(c, r, begun[k]));
+      for (std::size_t k = begun.size(); k-- > 0;) c.output(r, c.wait(r, begun[k]));
     }
     c.checks().exact_probe = true;
     sink(c.build());
@@ -140,16 +137,15 @@ void orders(int n, const CaseSink& sink) {
                                                              {"src", int64_t{n - 1}},
                                                              {"tag", int64_t{0}},
                                                              {"group_name", std::string("world")}});
-        c.output(r, wait(c, r, got));
+        c.output(r, c.wait(r, got));
       }
-      const ValueId read = wait(c, r, sum);
+      const ValueId read = c.wait(r, sum);
       c.output(r, read);
       if (r != n - 1) continue;
-      wait(c, r,
-           c.at(r).call("_c10d_functional::isend.default", {{"tensor", ValueArg{read}},
-                                                            {"dst", int64_t{0}},
-                                                            {"tag", int64_t{0}},
-                                                            {"group_name", std::string("world")}}));
+      c.wait(r, c.at(r).call("_c10d_functional::isend.default", {{"tensor", ValueArg{read}},
+                                                                 {"dst", int64_t{0}},
+                                                                 {"tag", int64_t{0}},
+                                                                 {"group_name", std::string("world")}}));
     }
     c.checks().exact_probe = true;
     sink(c.build());

@@ -192,9 +192,6 @@ ValueId receive(RankCase& c, int rank, const TensorMeta& meta, const std::string
       "_c10d_functional::irecv.default",
       {{"tensor", ValueArg{buffer}}, {"src", int64_t{from}}, {"tag", tag}, {"group_name", group}});
 }
-ValueId wait(RankCase& c, int rank, ValueId x) {
-  return c.at(rank).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{x}}});
-}
 
 void messages(int n, const CaseSink& sink) {
   for (const DType dtype : all_dtypes()) {
@@ -205,8 +202,8 @@ void messages(int n, const CaseSink& sink) {
       for (int r = 0; r < n; ++r) {
         const ValueId got = receive(c, r, {dtype, {count}}, "buffer", (r + n - 1) % n, 0);
         const ValueId sent = send(c, r, c.fixed(r, "x", marked(dtype, {count}, r)), (r + 1) % n, 0);
-        c.output(r, wait(c, r, got));
-        wait(c, r, sent);
+        c.output(r, c.wait(r, got));
+        c.wait(r, sent);
       }
       sink(c.build());
     }
@@ -220,10 +217,10 @@ void messages(int n, const CaseSink& sink) {
       const ValueId first = receive(c, r, {DType::f32, {4}}, "first", left, 1);
       const ValueId a = send(c, r, c.fixed(r, "a", marked(DType::f32, {4}, 2 * r)), right, 1);
       const ValueId b = send(c, r, c.fixed(r, "b", marked(DType::f32, {4}, 2 * r + 1)), right, 2);
-      c.output(r, wait(c, r, first));
-      c.output(r, wait(c, r, second));
-      wait(c, r, a);
-      wait(c, r, b);
+      c.output(r, c.wait(r, first));
+      c.output(r, c.wait(r, second));
+      c.wait(r, a);
+      c.wait(r, b);
     }
     sink(c.build());
   }
@@ -237,10 +234,10 @@ void messages(int n, const CaseSink& sink) {
       }
       for (int k = 0; k < 3; ++k) {
         const ValueId x = c.fixed(r, fmt::format("x{}", k), marked(DType::f32, {4}, 3 * r + k));
-        wait(c, r, send(c, r, x, (r + 1) % n, 7));
+        c.wait(r, send(c, r, x, (r + 1) % n, 7));
       }
       if (last_first) std::reverse(posted.begin(), posted.end());
-      for (const ValueId id : posted) c.output(r, wait(c, r, id));
+      for (const ValueId id : posted) c.output(r, c.wait(r, id));
     }
     sink(c.build());
   }
@@ -254,8 +251,8 @@ void messages(int n, const CaseSink& sink) {
       const ValueId one = receive(c, r, {DType::f32, {4}}, "first", left, 3, "one");
       const ValueId a = send(c, r, c.fixed(r, "a", marked(DType::f32, {4}, 2 * r)), right, 3, "one");
       const ValueId b = send(c, r, c.fixed(r, "b", marked(DType::f32, {4}, 2 * r + 1)), right, 3, "two");
-      for (const ValueId id : {two, one}) c.output(r, wait(c, r, id));
-      for (const ValueId id : {a, b}) wait(c, r, id);
+      for (const ValueId id : {two, one}) c.output(r, c.wait(r, id));
+      for (const ValueId id : {a, b}) c.wait(r, id);
     }
     sink(c.build());
   }

@@ -134,7 +134,7 @@ void identities(int n, const CaseSink& sink) {
                                                                   {"group_name", std::string("world")}}));
       }
       for (std::size_t k = posted.size(); k-- > 0;) {
-        c.output(r, c.at(r).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{posted[k]}}}));
+        c.output(r, c.wait(r, posted[k]));
       }
     }
     c.checks().exact_probe = true;
@@ -151,7 +151,7 @@ void identities(int n, const CaseSink& sink) {
           {{"input", ValueArg{x}}, {"reduce_op", std::string("sum")}, {"group_name", std::string("world")}});
       ValueId sum = all_reduce(c, r, y, "world");
       for (int k = 0; k < 2; ++k) {
-        sum = c.at(r).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{sum}}});
+        sum = c.wait(r, sum);
       }
       c.output(r, sum);
     }

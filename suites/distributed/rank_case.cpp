@@ -50,7 +50,10 @@ ValueId RankCase::integers(int rank, const std::string& name, DType dtype, const
 
 ValueId RankCase::call(int rank, const std::string& op, std::vector<NamedArgument> arguments,
                        const std::string& line) {
-  const ValueId id = at(rank).call(op, std::move(arguments), {line, ""});
+  return wait(rank, at(rank).call(op, std::move(arguments), {line, ""}));
+}
+
+ValueId RankCase::wait(int rank, ValueId id) {
   return at(rank).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{id}}});
 }
 

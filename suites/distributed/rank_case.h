@@ -35,6 +35,8 @@ class RankCase {
   // Without asking the shape rules, and without waiting: what is to be refused.
   ValueId declared(int rank, const std::string& op, std::vector<NamedArgument> arguments,
                    const TensorMeta& result);
+  // For a result that is under way.
+  ValueId wait(int rank, ValueId id);
   void barrier(int rank, const std::string& group = "world");
   void output(int rank, ValueId id) { at(rank).output(id); }
 

@@ -302,7 +302,7 @@ void make_faults(int n, const CaseSink& sink) {
         const ValueId got = c.at(r).call(
             "_c10d_functional::irecv.default",
             {{"tensor", ValueArg{buffer}}, {"src", int64_t{0}}, {"tag", int64_t{0}}, {"group_name", kWorld}});
-        c.output(r, c.at(r).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{got}}}));
+        c.output(r, c.wait(r, got));
         reduce(c, r, kMeta);
       },
       {who, "waits"});

@@ -33,7 +33,7 @@ struct VariantCase {
   // Waits for all, and gives them back.
   void waited(int rank, const std::vector<ValueId>& results) {
     for (const ValueId id : results) {
-      c.output(rank, c.at(rank).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{id}}}));
+      c.output(rank, c.wait(rank, id));
     }
   }
   void read_again(int rank, ValueId id) {
@@ -161,7 +161,7 @@ void refused_variants(int n, const CaseSink& sink) {
                                          {{"inputs", ValueListArg{inputs}},
                                           {"reduce_op", std::string("sum")},
                                           {"group_name", std::string("world")}})) {
-      c.output(r, c.at(r).call("_c10d_functional::wait_tensor.default", {{"tensor", ValueArg{id}}}));
+      c.output(r, c.wait(r, id));
     }
   }
   sink(c.refused({fmt::format("rank {}", n - 1), "all_reduce", "does not call"}));
