@@ -304,21 +304,38 @@ std::vector<AccessPattern> column_sums(const AccessPattern& bank, int64_t column
   return out;
 }
 
-// Streams a core's part of weight [hidden, columns], one of `cores` parts by rows, through SBUF, rows as
-// load_tokens lays them out, and multiplies.
-void stream(ProgramBuilder& b, int32_t weight, int64_t hidden, int64_t columns, int part, int cores,
-            const AccessPattern& x, const std::vector<AccessPattern>& sums,
-            std::array<AccessPattern, 4>& buffers, std::size_t& turn) {
-  const int64_t steps = hidden / kTile, piece = buffers[0].sizes[0];
-  const int64_t first = part * steps / cores, end = (part + 1) * steps / cores;
-  for (int64_t s = first; s < end; s += piece, turn = (turn + 1) % buffers.size()) {
-    const int64_t count = std::min(piece, end - s);
-    const AccessPattern tile = buffers[turn].slice(0, 0, count).slice(1, 0, columns);
-    b.dma_copy(tile, hbm_tile(DType::bf16, weight, s * columns, kTile, steps * columns, {count, columns},
-                              {columns, 1}));
-    accumulate(b, sums, tile, x, s, count, s > first);
+// A core's normalised tokens, and the buffers through which weights [hidden, columns] come to it.
+class WeightStream {
+ public:
+  WeightStream(ProgramBuilder& b, int32_t x, int64_t tokens, int64_t hidden, int64_t columns)
+      : b_(b),
+        hidden_(hidden),
+        columns_(columns),
+        normed_(root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden)) {
+    for (AccessPattern& buffer : buffers_) buffer = b.sbuf(DType::bf16, kTile, {8, columns});
   }
-}
+
+  // Streams a part of the weight, one of `cores` by rows, through SBUF, rows as load_tokens lays them out,
+  // and multiplies.
+  void multiply(int32_t weight, int part, int cores, const std::vector<AccessPattern>& sums) {
+    const int64_t steps = hidden_ / kTile, piece = buffers_[0].sizes[0];
+    const int64_t first = part * steps / cores, end = (part + 1) * steps / cores;
+    for (int64_t s = first; s < end; s += piece, turn_ = (turn_ + 1) % buffers_.size()) {
+      const int64_t count = std::min(piece, end - s);
+      const AccessPattern tile = buffers_[turn_].slice(0, 0, count);
+      b_.dma_copy(tile, hbm_tile(DType::bf16, weight, s * columns_, kTile, steps * columns_,
+                                 {count, columns_}, {columns_, 1}));
+      accumulate(b_, sums, tile, normed_, s, count, s > first);
+    }
+  }
+
+ private:
+  ProgramBuilder& b_;
+  int64_t hidden_, columns_;
+  AccessPattern normed_;
+  std::array<AccessPattern, 4> buffers_;
+  std::size_t turn_ = 0;
+};
 
 // Sums over a part of the rows on each of two cores, and what the other core sends of its own.
 struct Partial {
@@ -374,18 +391,15 @@ BuiltWorkload mlp_token(const CoreDescription& core, WorkloadParameters& p) {
   for (int c = 0; c < cores; ++c) {
     b.set_core(c);
     OfCore& part = parts[static_cast<std::size_t>(c)];
-    const AccessPattern normed = root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden);
-    std::array<AccessPattern, 4> buffers;
-    for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, inner});
-    std::size_t turn = 0;
+    WeightStream weights(b, x, tokens, hidden, inner);
     part.gates = column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), inner, tokens);
     part.ups = column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), inner, tokens);
     if (cores > 1) {
       part.gate = partial_sums(b, part.gates.size(), tokens);
       part.up = partial_sums(b, part.ups.size(), tokens);
     }
-    stream(b, gate, hidden, inner, c, cores, normed, part.gates, buffers, turn);
-    stream(b, up, hidden, inner, c, cores, normed, part.ups, buffers, turn);
+    weights.multiply(gate, c, cores, part.gates);
+    weights.multiply(up, c, cores, part.ups);
   }
   for (int c = 0; cores > 1 && c < cores; ++c) {
     b.set_core(c);
@@ -451,13 +465,10 @@ BuiltWorkload projection_token(const CoreDescription& core, WorkloadParameters& 
   for (int c = 0; c < cores; ++c) {
     b.set_core(c);
     OfCore& part = parts[static_cast<std::size_t>(c)];
-    const AccessPattern normed = root_mean_square(b, load_tokens(b, x, tokens, hidden), tokens, hidden);
-    std::array<AccessPattern, 4> buffers;
-    for (AccessPattern& buffer : buffers) buffer = b.sbuf(t, kTile, {8, outputs});
-    std::size_t turn = 0;
+    WeightStream weights(b, x, tokens, hidden, outputs);
     part.sums = column_sums(b.psum(DType::f32, kTile, {kMovingColumns}), outputs, tokens);
     if (cores > 1) part.partial = partial_sums(b, part.sums.size(), tokens);
-    stream(b, w, hidden, outputs, c, cores, normed, part.sums, buffers, turn);
+    weights.multiply(w, c, cores, part.sums);
   }
   for (int c = 0; cores > 1 && c < cores; ++c) {
     b.set_core(c);
