@@ -11,6 +11,7 @@
 // of rows or columns, heads, tiles of elements.
 #pragma once
 
+#include "backend/compiler/options.h"
 #include "backend/isa/program.h"
 
 namespace assay::backend {
@@ -23,5 +24,14 @@ Program split_over_cores(Program program, const CoreDescription& core);
 // core) on one of them or divided, `halves` (written for LNC 2, in smaller tiles where it takes those to
 // divide it) divided.
 Program fastest_on_two_cores(const Program& whole, const Program& halves, const CoreDescription& core);
+
+// The same of the Programs that `write` makes with options of LNC 1 and 2.
+template <typename Write>
+Program fastest_on_two_cores(CompileOptions options, const CoreDescription& core, const Write& write) {
+  options.lnc = 2;
+  const Program halves = write(options);
+  options.lnc = 1;
+  return fastest_on_two_cores(write(options), halves, core);
+}
 
 }  // namespace assay::backend

@@ -87,18 +87,17 @@ void write_call(const OpCall& call, const Kernel& kernel, ProgramBuilder& builde
 
 CompiledCall compile_call(const OpCall& call, const CoreDescription& core, const CompileOptions& options) {
   const Kernel& kernel = check_call(call);
-  const auto written = [&](int lnc) {
-    CompileOptions of = options;
-    of.lnc = lnc;
+  const auto written = [&](const CompileOptions& of) {
     ProgramBuilder builder(core);
     write_call(call, kernel, builder, of);
     return builder;
   };
   CompiledCall out;
   if (options.lnc == 1) {
-    out.program = written(1).finish();
+    out.program = written(options).finish();
   } else {
-    out.program = fastest_on_two_cores(written(1).program(), written(2).program(), core);
+    out.program =
+        fastest_on_two_cores(options, core, [&](const CompileOptions& of) { return written(of).program(); });
     validate(out.program, core);
   }
   out.native = native_of(out.program);

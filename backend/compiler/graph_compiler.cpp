@@ -122,11 +122,8 @@ class Pieces {
     });
   }
   template <typename Write>
-  Program for_cores(CompileOptions options, Write write) const {
-    if (options.lnc == 1) return write(options);
-    const Program halves = write(options);
-    options.lnc = 1;
-    return fastest_on_two_cores(write(options), halves, core_);
+  Program for_cores(const CompileOptions& options, const Write& write) const {
+    return options.lnc == 1 ? write(options) : fastest_on_two_cores(options, core_, write);
   }
 
   const CoreDescription& core_;

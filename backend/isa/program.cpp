@@ -25,6 +25,17 @@ std::string Program::describe(std::size_t instruction) const {
   return out;
 }
 
+bool is_written(const Instruction& i, std::size_t k) {
+  return k == 0 || (i.opcode == Opcode::activation && k == 4) ||
+         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::sort && k == 2);
+}
+
+bool writes_partly(const Instruction& i) {
+  return i.opcode == Opcode::copy_predicated || i.opcode == Opcode::dma_scatter ||
+         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::local_scatter) ||
+         (i.opcode == Opcode::dma_gather && i.skip_out_of_bounds);
+}
+
 int64_t instructions_of_busiest_core(const Program& program) {
   std::array<int64_t, 256> count{};  // a core's number is a byte
   for (const Instruction& i : program.instructions) ++count[i.core];

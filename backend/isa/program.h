@@ -163,6 +163,11 @@ struct Program {
   std::string describe(std::size_t instruction) const;
 };
 
+// Whether the instruction writes operand k.
+bool is_written(const Instruction& i, std::size_t k);
+// Leaves some elements of its destination as they were, according to data.
+bool writes_partly(const Instruction& i);
+
 // What a core's instruction limit counts.
 int64_t instructions_of_busiest_core(const Program& program);
 

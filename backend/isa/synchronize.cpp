@@ -92,9 +92,7 @@ class AccessLog {
               const std::vector<std::size_t>& streams, F conflict) {
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
       std::vector<Record>& records = bucket(region, b);
-      AccessRegion part = region;  // what of this access lies in the bucket
-      part.begin = std::max(part.begin, b * bytes);
-      part.end = std::min(part.end, (b + 1) * bytes);
+      const AccessRegion part = part_in(region, b, bytes);
       std::size_t kept = 0;
       for (const Record& record : records) {
         if ((record.region.write || region.write) && overlaps(record.region, part))
@@ -117,9 +115,7 @@ class AccessLog {
                  const AccessPattern& pattern, bool whole) {
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
       std::vector<Record>& records = bucket(region, b);
-      AccessRegion part = region;
-      part.begin = std::max(part.begin, b * bytes);
-      part.end = std::min(part.end, (b + 1) * bytes);
+      const AccessRegion part = part_in(region, b, bytes);
       if (part.dense) {
         cut_out(records, part);
       } else if (whole) {
@@ -176,6 +172,12 @@ class AccessLog {
   static Key key_of(const AccessRegion& region, int64_t bucket) {
     return {static_cast<int64_t>(region.space) << 32 | (region.tensor + 1), bucket};
   }
+  // What of an access lies in the bucket.
+  static AccessRegion part_in(AccessRegion region, int64_t b, int64_t bytes) {
+    region.begin = std::max(region.begin, b * bytes);
+    region.end = std::min(region.end, (b + 1) * bytes);
+    return region;
+  }
   std::vector<Record>& bucket(const AccessRegion& region, int64_t b) { return buckets_[key_of(region, b)]; }
 
   std::map<Key, std::vector<Record>> buckets_;
@@ -187,13 +189,6 @@ int64_t bucket_bytes(const Program& program, const AccessRegion& region) {
   constexpr int64_t kBuckets = 64;
   return std::clamp<int64_t>(program.tensors[static_cast<std::size_t>(region.tensor)].bytes() / kBuckets,
                              1 << 12, 1 << 20);
-}
-
-// Leaves some elements of its destination as they were, according to data.
-bool writes_partly(const Instruction& i) {
-  return i.opcode == Opcode::copy_predicated || i.opcode == Opcode::dma_scatter ||
-         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::local_scatter) ||
-         (i.opcode == Opcode::dma_gather && i.skip_out_of_bounds);
 }
 
 }  // namespace
@@ -211,9 +206,7 @@ void append_regions(const Program& program, const Instruction& i, std::vector<Ac
   for (std::size_t k = 0; k < i.operand_count; ++k) {
     const AccessPattern& a = operand(program, i, k);
     if (!a.defined()) continue;
-    const bool also_written = (i.opcode == Opcode::activation && k == 4) ||
-                              (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::sort && k == 2);
-    AccessRegion r = region_of(a, k == 0 || also_written);
+    AccessRegion r = region_of(a, is_written(i, k));
     const bool indirect =
         (i.opcode == Opcode::dma_gather && k == 1) || (i.opcode == Opcode::dma_scatter && k == 0);
     if (indirect) {  // anywhere in the tensor

@@ -53,6 +53,16 @@ TEST(SynchronizeTest, IndependentTilesDoNotWait) {
   EXPECT_TRUE(program.waits.empty());
 }
 
+// Instruction 3 stores beside what instruction 2 does; one column further to the left they overlap.
+void expect_neighbours(Program program) {
+  EXPECT_EQ(program.instructions[3].wait_count, 1);  // for its memset only
+  EXPECT_EQ(find_race(program), std::nullopt);
+  program.operands[program.instructions[3].operands].offset -= 4;
+  synchronize(program);
+  EXPECT_EQ(program.instructions[3].wait_count, 2);
+  EXPECT_EQ(find_race(program), std::nullopt);
+}
+
 // Column blocks of one matrix in HBM: their byte ranges overlap, their bytes do not.
 TEST(SynchronizeTest, ColumnBlocksInHbmAreIndependent) {
   ProgramBuilder b(core(Generation::trn2));
@@ -62,14 +72,7 @@ TEST(SynchronizeTest, ColumnBlocksInHbmAreIndependent) {
   b.memset(y, 0.0f);
   b.dma_copy(hbm_tile(DType::f32, out, 0, 128, 64, {32}, {1}), x);
   b.dma_copy(hbm_tile(DType::f32, out, 32, 128, 64, {32}, {1}), y);
-  Program program = b.finish();
-  EXPECT_EQ(program.instructions[3].wait_count, 1);  // for its memset only
-  EXPECT_EQ(find_race(program), std::nullopt);
-  // One column further to the left they do overlap.
-  program.operands[program.instructions[3].operands].offset -= 4;
-  synchronize(program);
-  EXPECT_EQ(program.instructions[3].wait_count, 2);
-  EXPECT_EQ(find_race(program), std::nullopt);
+  expect_neighbours(b.finish());
 }
 
 // The same where each block consists of chunks of rows: heads of a sequence.
@@ -82,13 +85,7 @@ TEST(SynchronizeTest, ColumnBlocksOfChunksAreIndependent) {
   b.memset(y, 0.0f);
   b.dma_copy(hbm_tile(DType::f32, out, 0, 128, kColumns, {2, 32}, {kChunk, 1}), x);
   b.dma_copy(hbm_tile(DType::f32, out, 32, 128, kColumns, {2, 32}, {kChunk, 1}), y);
-  Program program = b.finish();
-  EXPECT_EQ(program.instructions[3].wait_count, 1);  // for its memset only
-  EXPECT_EQ(find_race(program), std::nullopt);
-  program.operands[program.instructions[3].operands].offset -= 4;
-  synchronize(program);
-  EXPECT_EQ(program.instructions[3].wait_count, 2);
-  EXPECT_EQ(find_race(program), std::nullopt);
+  expect_neighbours(b.finish());
 }
 
 TEST(SynchronizeTest, PartialWritersDependOnWhatTheyKeep) {

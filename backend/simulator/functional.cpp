@@ -44,27 +44,6 @@ int choose_threads(int wanted) {
   return std::clamp(static_cast<int>(cores), 1, 16);
 }
 
-// Operands whose old contents an instruction depends on although it writes them.
-bool reads_destination(const Instruction& i) {
-  switch (i.opcode) {
-    case Opcode::copy_predicated:
-      return true;
-    case Opcode::dma_copy:
-      return i.accumulate;
-    case Opcode::dma_gather:
-      return i.accumulate || i.skip_out_of_bounds;
-    case Opcode::gpsimd:
-      return i.routine == GpSimdRoutine::local_scatter;
-    default:
-      return false;
-  }
-}
-
-bool is_written(const Instruction& i, std::size_t k) {
-  return k == 0 || (i.opcode == Opcode::activation && k == 4) ||
-         (i.opcode == Opcode::gpsimd && i.routine == GpSimdRoutine::sort && k == 2);
-}
-
 }  // namespace
 
 std::string_view name_of(TrapKind kind) {
@@ -274,7 +253,8 @@ void FunctionalSimulator::Impl::check_reads(const Execution& e) {
     if (!is_written(i, k)) check_read(e, k);
   }
   const bool accumulates = i.opcode == Opcode::nc_matmul && (i.accumulate || machine_.clears_psum_first(i));
-  if (reads_destination(i) || accumulates) check_read(e, 0);
+  const bool reads_destination = writes_partly(i) || (is_dma(i.opcode) && i.accumulate);
+  if (reads_destination || accumulates) check_read(e, 0);
 }
 
 std::span<FunctionalSimulator::Impl::Bank> FunctionalSimulator::Impl::banks_of(const AccessPattern& psum) {

@@ -83,14 +83,18 @@ struct Machine {
     return options.quirks.psum_accumulate && i.opcode == Opcode::nc_matmul && !i.accumulate &&
            !core.accumulate_on_any_write;
   }
+  // Of so many partitions; `most` unless tasks would be too many.
+  int partitions_per_task(int partitions, int most) const {
+    return std::max(std::clamp(partitions / (pool.size() * 4), 1, most),
+                    partitions / WorkerPool::kMostTasks + 1);
+  }
   // Elementary operations from which on several workers are worth it.
   static constexpr int64_t kWorthwhile = 32768;
   // Calls f(p, scratch) for every partition, on several workers if `work` (in elementary operations) is worth
   // it.
   template <typename F>
   void for_rows(int partitions, int64_t work, const F& f) {
-    const int rows_per_task =
-        std::max(std::clamp(partitions / (pool.size() * 4), 1, 8), partitions / WorkerPool::kMostTasks + 1);
+    const int rows_per_task = partitions_per_task(partitions, 8);
     if (work < kWorthwhile || pool.size() == 1) {
       for (int p = 0; p < partitions; ++p) f(p, scratch[0]);
       return;

@@ -125,8 +125,7 @@ void RowBatch::flush() {
   }
   WorkerPool& pool = machine_.pool;
   const int partitions = end - first;
-  const int at_once = std::max(std::clamp(partitions / (pool.size() * 4), 1, kPartitionsAtOnce),
-                               partitions / WorkerPool::kMostTasks + 1);
+  const int at_once = machine_.partitions_per_task(partitions, kPartitionsAtOnce);
   const auto task = [&](int number, int worker) {
     const int begin = first + number * at_once;
     for (const Work& work : works_)

@@ -1,5 +1,7 @@
 #include "harness/ranks/mpi_transport.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <climits>
@@ -300,9 +302,12 @@ void MpiTransport::wait_for_all_ranks() {
   check(MPI_Ibarrier(control_, &request), "MPI_Ibarrier");
   for (int done = 0; done == 0;) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done == 0 && Clock::now() > end) {
+    if (done != 0) break;
+    if (Clock::now() > end) {
       throw RankError(fmt::format("not all ranks made the groups within {} s", timeout_s_));
     }
+    const timespec pause{0, 10'000};  // ranks are more than cores
+    ::nanosleep(&pause, nullptr);
   }
 }
 
