@@ -149,26 +149,24 @@ TEST(Frame, OverAPipe) {
   close(fds[0]);
 }
 
-TEST(Frame, ATornFrameIsAnError) {
+// What comes through a pipe that is then closed.
+void expect_no_frame(const std::string& bytes) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
-  const std::string bytes = bytes_of(make_frame({{"type", "x"}}, {Tensor(DType::f32, {9})}));
-  ASSERT_EQ(write(fds[1], bytes.data(), bytes.size() - 1), static_cast<ssize_t>(bytes.size() - 1));
+  ASSERT_EQ(write(fds[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   close(fds[1]);
   Frame frame;
   EXPECT_THROW(read_frame(fds[0], {}, "test", frame), Error);
   close(fds[0]);
 }
 
+TEST(Frame, ATornFrameIsAnError) {
+  const std::string bytes = bytes_of(make_frame({{"type", "x"}}, {Tensor(DType::f32, {9})}));
+  expect_no_frame(bytes.substr(0, bytes.size() - 1));
+}
+
 TEST(Frame, BytesMayNotFollowBeforeTheAnswer) {
-  int fds[2];
-  ASSERT_EQ(pipe(fds), 0);
-  const std::string bytes = bytes_of(make_frame({{"type", "x"}}, {Tensor(DType::f32, {9})})) + "more";
-  ASSERT_EQ(write(fds[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  close(fds[1]);
-  Frame frame;
-  EXPECT_THROW(read_frame(fds[0], {}, "test", frame), Error);
-  close(fds[0]);
+  expect_no_frame(bytes_of(make_frame({{"type", "x"}}, {Tensor(DType::f32, {9})})) + "more");
 }
 
 TEST(Frame, PiecesOfAllSizesAreWrittenAtOnce) {

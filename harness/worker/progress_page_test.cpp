@@ -4,11 +4,20 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 #include "harness/worker/process.h"
 
 namespace assay {
 namespace {
+
+Exchange ask_shell(const std::string& script) {
+  ChildProcess child;
+  child.start({"/bin/sh", "-c", script});
+  ExchangeLimits limits;
+  limits.run_s = 20;
+  return child.exchange(make_frame({{"type", "x"}}, {}), limits, "test");
+}
 
 TEST(ProgressPage, BothSidesSeeOnePlace) {
   ProgressPage mine;
@@ -44,11 +53,8 @@ TEST(ProgressPage, OtherDescriptorsAreNone) {
 
 // A worker that writes whatever it likes into its page.
 TEST(ProgressPage, WhatIsNoPlaceIsIgnored) {
-  ChildProcess child;
-  child.start({"/bin/sh", "-c", "head -c 4096 /dev/zero | tr '\\0' '\\377' 1<>/dev/fd/5 >&5; kill -SEGV $$"});
-  ExchangeLimits limits;
-  limits.run_s = 5;
-  const Exchange exchange = child.exchange(make_frame({{"type", "x"}}, {}), limits, "test");
+  const Exchange exchange =
+      ask_shell("head -c 4096 /dev/zero | tr '\\0' '\\377' 1<>/dev/fd/5 >&5; kill -SEGV $$");
   EXPECT_EQ(exchange.outcome, Outcome::signalled);
   EXPECT_EQ(exchange.phase, "");
   EXPECT_EQ(exchange.node, -1);
@@ -56,11 +62,7 @@ TEST(ProgressPage, WhatIsNoPlaceIsIgnored) {
 
 // A worker that takes the memory away.
 TEST(ProgressPage, CannotBeTakenAway) {
-  ChildProcess child;
-  child.start({"/bin/sh", "-c", "exec python3 -c 'import os; os.ftruncate(5, 0)'"});
-  ExchangeLimits limits;
-  limits.run_s = 20;
-  const Exchange exchange = child.exchange(make_frame({{"type", "x"}}, {}), limits, "test");
+  const Exchange exchange = ask_shell("exec python3 -c 'import os; os.ftruncate(5, 0)'");
   EXPECT_EQ(exchange.outcome, Outcome::exited);
   EXPECT_EQ(exchange.code, 1) << exchange.noise;  // PermissionError
   EXPECT_FALSE(ProgressPage().get().has_value());
@@ -68,13 +70,9 @@ TEST(ProgressPage, CannotBeTakenAway) {
 
 // The place survives however the process ends.
 TEST(ProgressPage, TellsWhereAProcessDied) {
-  ChildProcess child;
   // Phase 4 is compile, of node 2: a little-endian word.
-  child.start(
-      {"/bin/sh", "-c", "printf '\\002\\000\\000\\000\\004\\000\\000\\000' 1<>/dev/fd/5 >&5; kill -KILL $$"});
-  ExchangeLimits limits;
-  limits.run_s = 5;
-  const Exchange exchange = child.exchange(make_frame({{"type", "x"}}, {}), limits, "test");
+  const Exchange exchange =
+      ask_shell("printf '\\002\\000\\000\\000\\004\\000\\000\\000' 1<>/dev/fd/5 >&5; kill -KILL $$");
   EXPECT_EQ(exchange.outcome, Outcome::signalled);
   EXPECT_EQ(exchange.phase, "compile");
   EXPECT_EQ(exchange.node, 2);
