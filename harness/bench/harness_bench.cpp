@@ -6,7 +6,6 @@
 #include <chrono>
 #include <map>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,8 +39,7 @@ HarnessBenchResult bench_harness(const RunOptions& options, std::vector<Case> ca
                                  const ProgressCallback& progress) {
   HarnessBenchResult result;
   result.backend = options.backend;
-  result.jobs =
-      options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  result.jobs = jobs_of(options);
   std::set<std::string> large;
   for (const Case& c : cases) {
     if (is_large(c)) large.insert(c.id);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/error.h"
 
@@ -57,6 +58,10 @@ std::string options_text(const RunOptions& options) {
 }
 
 }  // namespace
+
+int jobs_of(const RunOptions& options) {
+  return options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 void parse_shard(const std::string& text, RunOptions& options) {
   const std::vector<std::string> parts = split(text, '/');

@@ -46,6 +46,9 @@ struct RunOptions {
   int64_t failures_mib = 1024;  // and all together
 };
 
+// Cases that run at once where there are enough: --jobs, else one for each core of the machine.
+int jobs_of(const RunOptions& options);
+
 // Splits "i/n"; throws Error{invalid_argument} unless 1 <= i <= n.
 void parse_shard(const std::string& text, RunOptions& options);
 // Splits "eager,compile"; throws Error for anything else.

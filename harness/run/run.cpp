@@ -84,11 +84,7 @@ class Run {
   using Key = std::pair<std::string, std::string>;  // id, mode
 
   // Cases that run at once.
-  std::size_t slots() const {
-    const std::size_t jobs = options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs)
-                                               : std::max(1U, std::thread::hardware_concurrency());
-    return std::min(jobs, plan_.size());
-  }
+  std::size_t slots() const { return std::min(static_cast<std::size_t>(jobs_of(options_)), plan_.size()); }
 
   void greet(CaseRunner& runner) {
     try {
