@@ -246,23 +246,41 @@ ASSAY_AVX512 void blocks_by_16(const float* x, const float* y, bool one, float* 
   if (at < end) masked(at);
 }
 
+// Blocks of whole vectors.
+template <AluOp kOp>
+ASSAY_AVX512 void blocks_of_16(const float* x, const float* y, bool one, float* out,
+                               const LaneBlocks& blocks) {
+  for (int64_t a = 0; a < blocks.count; ++a, x += blocks.stride, y += blocks.stride, out += blocks.stride) {
+    const __m512 first = _mm512_set1_ps(*y);
+    for (int64_t b = 0; b < blocks.width; b += 16) {
+      const __m512 v = _mm512_loadu_ps(x + b), w = one ? first : _mm512_loadu_ps(y + b);
+      _mm512_storeu_ps(out + b, arithmetic512<kOp>(0xffff, v, w));
+    }
+  }
+}
+
+template <AluOp kOp>
+ASSAY_AVX512 bool blocks_512(const float* x, const float* y, bool one, float* out, const LaneBlocks& blocks) {
+  if (blocks.width % 16 == 0) {
+    blocks_of_16<kOp>(x, y, one, out, blocks);
+  } else {
+    blocks_by_16<kOp>(x, y, one, out, blocks);
+  }
+  return true;
+}
+
 bool blocks_avx512(AluOp op, const float* x, const float* y, bool one, float* out, const LaneBlocks& blocks) {
   switch (op) {
     case AluOp::none:
-      blocks_by_16<AluOp::none>(x, y, one, out, blocks);
-      return true;
+      return blocks_512<AluOp::none>(x, y, one, out, blocks);
     case AluOp::add:
-      blocks_by_16<AluOp::add>(x, y, one, out, blocks);
-      return true;
+      return blocks_512<AluOp::add>(x, y, one, out, blocks);
     case AluOp::subtract:
-      blocks_by_16<AluOp::subtract>(x, y, one, out, blocks);
-      return true;
+      return blocks_512<AluOp::subtract>(x, y, one, out, blocks);
     case AluOp::multiply:
-      blocks_by_16<AluOp::multiply>(x, y, one, out, blocks);
-      return true;
+      return blocks_512<AluOp::multiply>(x, y, one, out, blocks);
     case AluOp::divide:
-      blocks_by_16<AluOp::divide>(x, y, one, out, blocks);
-      return true;
+      return blocks_512<AluOp::divide>(x, y, one, out, blocks);
     default:
       return false;
   }

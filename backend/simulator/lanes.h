@@ -13,8 +13,8 @@ namespace assay::backend {
 // Which instructions are used; the best that the CPU has unless a test asks for less.
 enum class VectorWidth { best, avx2, portable };
 
-// Elements (a, b), a < count and b < width, at a * stride + b. The stride is 2, 4, 8 or 16 and at least the
-// width.
+// Elements (a, b), a < count and b < width, at a * stride + b, the stride being at least the width: 2, 4, 8
+// or 16, or more if the width is a multiple of 16.
 struct LaneBlocks {
   int64_t count;
   int stride, width;

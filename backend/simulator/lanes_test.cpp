@@ -123,9 +123,10 @@ TEST(Lanes, BlocksOfNeighbours) {
   for (const VectorWidth width : kWidths) {
     for (const AluOp op :
          {AluOp::add, AluOp::subtract, AluOp::multiply, AluOp::divide, AluOp::none, AluOp::max}) {
-      for (const int stride : {2, 4, 8, 16}) {
+      for (const int stride : {2, 4, 8, 16, 24, 32, 128}) {
         for (const int count : {1, 7, 40}) {
-          for (int wide = 1; wide <= stride; wide += wide < 4 ? 1 : 4) {
+          const bool small = stride <= 16;
+          for (int wide = small ? 1 : 16; wide <= stride; wide += !small ? 16 : wide < 4 ? 1 : 4) {
             for (const bool one : {false, true}) {
               const auto n = static_cast<std::size_t>(count * stride);
               std::vector<float> x(n), y(n), want(n);

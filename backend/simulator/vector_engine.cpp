@@ -127,6 +127,7 @@ bool same_sizes(const AccessPattern& a, const AccessPattern& b) {
 // The two innermost dimensions of out, x and y as blocks of neighbours a few elements apart; of y each block
 // may have one element. Their order does not matter.
 struct SmallBlocks {
+  static constexpr int64_t kMostStride = 256;  // in longer rows calls cost nothing
   bool found = false, one = false;
   LaneBlocks blocks{};
 
@@ -136,9 +137,10 @@ struct SmallBlocks {
     const std::array<int64_t, 3>&steps = dims.strides(apart), within = dims.strides(near);
     const int64_t stride = steps[0], width = dims.size(near);
     one = width > 1 && within[2] == 0;
-    found = (stride == 2 || stride == 4 || stride == 8 || stride == 16) && steps[1] == stride &&
-            steps[2] == stride && within[0] == 1 && within[1] == 1 && (one || within[2] == 1) &&
-            width <= stride;
+    const bool small = stride == 2 || stride == 4 || stride == 8 || stride == 16;
+    const bool vectors = stride > 16 && stride <= kMostStride && width % 16 == 0;
+    found = (small || vectors) && steps[1] == stride && steps[2] == stride && within[0] == 1 &&
+            within[1] == 1 && (one || within[2] == 1) && width <= stride;
     blocks = {dims.size(apart), static_cast<int>(stride), static_cast<int>(width)};
   }
 };
