@@ -54,16 +54,33 @@ void portable_singles(const TileProduct& t) {
   });
 }
 
+// Weaves eight elements of two rows into words.
+inline void weave(const uint16_t* even, const uint16_t* odd, uint32_t* out) {
+  using Halves = uint16_t __attribute__((vector_size(16)));
+  Halves low, high;
+  std::memcpy(&low, even, sizeof(Halves));
+  std::memcpy(&high, odd, sizeof(Halves));
+  const Halves first = __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11),
+               second = __builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15);
+  std::memcpy(out, &first, sizeof(Halves));
+  std::memcpy(out + 4, &second, sizeof(Halves));
+}
+
 // One panel at a time; kWidth is a constant so that the inner loops become vector code.
 template <int kWidth>
 void pack_pairs_panel(const uint16_t* rows, int64_t stride, int depth, int columns, uint32_t* out) {
+  // Each row is on a page of its own, where the CPU does not foresee the next one: so many rows are asked for
+  // early, those of the next panel after the last.
+  constexpr int kAhead = 24;
   for (int k = 0; k < depth; k += 2, out += kWidth) {
     const uint16_t* even = rows + k * stride;
     const uint16_t* odd = even + stride;
+    const uint16_t* ahead =
+        k + kAhead < depth ? even + kAhead * stride : even + kWidth - (depth - kAhead) * stride;
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + stride);
     if (columns == kWidth && k + 1 < depth) {
-      for (int c = 0; c < kWidth; ++c) {
-        out[c] = static_cast<uint32_t>(even[c]) | static_cast<uint32_t>(odd[c]) << 16;
-      }
+      for (int c = 0; c < kWidth; c += 8) weave(even + c, odd + c, out + c);
       continue;
     }
     for (int c = 0; c < kWidth; ++c) {

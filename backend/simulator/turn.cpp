@@ -92,7 +92,14 @@ void turn_all(const Turned& t, int64_t rows, int64_t columns) {
       const bool more = c0 + kColumns < columns;
       const std::byte* next = more ? block.from + 64 : t.from + (r0 + kRows) * t.from_stride;
       const int64_t next_height = more ? height : std::min(rows - r0 - kRows, kRows);
+      std::byte* next_to = more ? t.to + (c0 + kColumns) * t.to_stride + r0 * kSize : nullptr;
+      const int64_t next_width = direct && more ? std::min(columns - c0 - kColumns, kColumns) : 0;
       for (int64_t r = 0; r < whole_height; r += kSide) {
+        // And where it goes: a line of every one of its columns for each line's worth of rows.
+        if (r * kSize % 64 == 0) {
+          for (int64_t c = 0; c < next_width; ++c)
+            __builtin_prefetch(next_to + c * t.to_stride + r * kSize, 1);
+        }
         for (int64_t k = r; k < std::min(r + kSide, next_height); ++k)
           __builtin_prefetch(next + k * t.from_stride);
         for (int64_t c = 0; c < whole_width; c += kSide) turn_square<T>(block, r, c);
