@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::size_t kSets = 128, kWays = 4;
 constexpr std::size_t kMaxProducts = 256;
-constexpr int kMinChunk = 32;                     // partitions of PSUM that one task computes, at least
+constexpr int kMinChunk = 32;                       // partitions of PSUM that one task computes, at least
+constexpr int64_t kMinColumns = 4 * kPanelColumns;  // or columns
+constexpr int64_t kPanelBytes = kPanelColumns * 4;
 constexpr int64_t kSmallWork = int64_t{1} << 18;  // multiply-accumulates that are not worth a second thread
 
 std::size_t hash(const AccessPattern& a, int panel) {
@@ -55,14 +57,20 @@ std::size_t TensorEngine::packed(const AccessPattern& source, TileFormat format,
   const uint64_t last_write = machine_.sbuf.last_write(source);
   const std::size_t set = hash(source, panel) * kWays;
   std::size_t victim = set;
+  bool outdated = false;  // the victim is the operand as it was before its bytes changed
   for (std::size_t i = set; i < set + kWays; ++i) {
     Packed& entry = entries_[i];
-    if (entry.panel == panel && entry.format == format && entry.source == source &&
-        entry.last_write == last_write) {
+    const bool same = entry.panel == panel && entry.format == format && entry.source == source;
+    if (same && entry.last_write == last_write) {
       entry.used = flushes_;
       return i;
     }
-    if (entry.used < entries_[victim].used) victim = i;
+    // Its words are in the cache.
+    if (same && entry.used != flushes_) {
+      victim = i;
+      outdated = true;
+    }
+    if (!outdated && entry.used < entries_[victim].used) victim = i;
   }
   if (entries_[victim].used == flushes_) {  // every way is waited for
     flush();
@@ -138,17 +146,24 @@ void TensorEngine::matmul(const Execution& e) {
     b = operand(moving, format, kPanelColumns, false);
   }
   const bool accumulate = e.instruction.accumulate || machine_.clears_psum_first(e.instruction);
-  products_.push_back({dst, a, b, format, stationary.partitions, accumulate, e.index, bank_of(dst)});
+  products_.push_back(
+      {dst, a, b, format, stationary.partitions, accumulate, e.index, bank_of(dst), splits_by_columns(dst)});
   pending_work_ += int64_t{stationary.partitions} * dst.elements();
+}
+
+bool TensorEngine::splits_by_columns(const AccessPattern& dst) const {
+  return dst.dtype == DType::f32 && !machine_.options.quirks.matmul_truncates && bank_of(dst) >= 0 &&
+         dst.offset % machine_.core.psum_bank_bytes % kPanelBytes == 0 &&
+         dst.free_elements() >= 2 * kMinColumns && machine_.make_row(dst).contiguous();
 }
 
 // Operands of few columns that are read where they lie: each of their rows is on a page of its own, and what
 // another worker wrote is in its cache.
-void TensorEngine::prefetch(const Product& product, int first, int last) const {
+void TensorEngine::prefetch(const Product& product, const Part& part) const {
   constexpr int64_t kMostColumns = 128, kLine = 16;  // words
   const AccessPattern& dst = product.dst;
-  const int begin = std::max(first - dst.partition_start, 0);
-  const int end = std::min(last - dst.partition_start, dst.partitions);
+  const int begin = std::max(part.first - dst.partition_start, 0);
+  const int end = std::min(part.end - dst.partition_start, dst.partitions);
   if (begin >= end || product.transposed != nullptr) return;
   const auto rows = [&](const TileOperand& operand, int64_t begin_column, int64_t end_column) {
     if (operand.words == nullptr || end_column - begin_column > kMostColumns) return;
@@ -161,14 +176,12 @@ void TensorEngine::prefetch(const Product& product, int first, int last) const {
   rows(product.moving.unpacked, 0, dst.free_elements());
 }
 
-// The rows of a product that lie in PSUM partitions [first, last).
-void TensorEngine::compute(const Product& product, int first, int last, Scratch& scratch) {
+// What of a product lies in a part of PSUM.
+void TensorEngine::compute(const Product& product, const Part& part, Scratch& scratch) {
   const AccessPattern& dst = product.dst;
-  const int begin = std::max(first - dst.partition_start, 0);
-  const int end = std::min(last - dst.partition_start, dst.partitions);
+  const int begin = std::max(part.first - dst.partition_start, 0);
+  const int end = std::min(part.end - dst.partition_start, dst.partitions);
   if (begin >= end) return;
-  const Row row = machine_.make_row(dst);
-  const auto columns = static_cast<int>(row.count());
   if (product.transposed != nullptr) {
     const AccessPattern& src = *product.transposed;
     const auto element = static_cast<int64_t>(size_of(src.dtype));
@@ -176,32 +189,47 @@ void TensorEngine::compute(const Product& product, int first, int last, Scratch&
          machine_.row(dst, begin) + dst.offset, machine_.psum.pitch(), src.partitions, end - begin, element);
     return;
   }
-  TileProduct t{.format = product.format,
+  const int64_t in_bank = dst.offset % machine_.core.psum_bank_bytes;
+  int64_t first_column = 0, end_column = dst.free_elements();
+  if (product.by_columns) {
+    first_column = std::max((part.first_byte - in_bank) / 4, first_column);
+    end_column = std::min((part.end_byte - in_bank) / 4, end_column);
+    if (first_column >= end_column) return;
+  }
+  TileOperand moving = words_of(product.moving);
+  moving.words += first_column / kPanelColumns * moving.panel;
+  compute_tile(product,
+               {.format = product.format,
                 .steps = steps_of(product.format, product.depth),
                 .stationary = words_of(product.stationary),
-                .moving = words_of(product.moving),
+                .moving = moving,
                 .rows = dst.partitions,
-                .columns = columns,
+                .columns = static_cast<int>(end_column - first_column),
                 .row_begin = begin,
                 .row_end = end,
-                .out = nullptr,
+                .out = reinterpret_cast<float*>(machine_.row(dst, 0) + dst.offset) + first_column,
                 .out_stride = machine_.psum.pitch() / 4,
-                .accumulate = product.accumulate};
+                .accumulate = product.accumulate},
+               scratch);
+}
+
+// `tile` is right for a packed fp32 destination.
+void TensorEngine::compute_tile(const Product& product, const TileProduct& tile, Scratch& scratch) {
   const TileFunction run = kernel_.of(product.format);
+  const AccessPattern& dst = product.dst;
+  const Row row = machine_.make_row(dst);
   const bool truncates = machine_.options.quirks.matmul_truncates;
-  if (row.dtype() == DType::f32 && row.contiguous() && !truncates) {
-    t.out = reinterpret_cast<float*>(machine_.row(dst, 0) + dst.offset);
-    run(t);
-    return;
-  }
+  if (row.dtype() == DType::f32 && row.contiguous() && !truncates) return run(tile);
   // Strided or bf16 destinations: the sums first, then PSUM's addition and rounding, row by row.
+  const int columns = tile.columns;
   float* sums = scratch.floats(4, int64_t{dst.partitions} * columns);
   float* old = scratch.floats(5, columns);
+  TileProduct t = tile;
   t.out = sums;
   t.out_stride = columns;
   t.accumulate = false;
   run(t);
-  for (int m = begin; m < end; ++m) {
+  for (int m = tile.row_begin; m < tile.row_end; ++m) {
     float* sum = sums + int64_t{m} * columns;
     if (truncates) {
       for (int n = 0; n < columns; ++n)
@@ -225,50 +253,62 @@ void TensorEngine::compute(const Product& product, int first, int last, Scratch&
 
 void TensorEngine::flush() {
   if (products_.empty() && to_pack_.empty()) return;
-  WorkerPool& pool = machine_.pool;
-  const bool small = pending_work_ < kSmallWork;
-  if (small) {
+  if (pending_work_ < kSmallWork) {
     for (std::size_t i : to_pack_) pack(entries_[i], machine_.scratch[0]);
-    for (const Product& product : products_)
-      compute(product, 0, machine_.core.partitions, machine_.scratch[0]);
+    const Part all{0, machine_.core.partitions, 0, machine_.core.psum_bank_bytes};
+    for (const Product& product : products_) compute(product, all, machine_.scratch[0]);
   } else {
-    pool.run(static_cast<int>(to_pack_.size()), [&](int task, int worker) {
+    machine_.pool.run(static_cast<int>(to_pack_.size()), [&](int task, int worker) {
       pack(entries_[to_pack_[static_cast<std::size_t>(task)]],
            machine_.scratch[static_cast<std::size_t>(worker)]);
     });
-    // A task is a PSUM bank times some partitions: as many as leave each worker two tasks, because a task
-    // reads the whole moving operand.
-    const bool by_bank = std::all_of(products_.begin(), products_.end(),
-                                     [](const Product& product) { return product.bank >= 0; });
-    uint32_t used = 1;
-    if (by_bank) {
-      used = 0;
-      for (const Product& product : products_) used |= 1u << product.bank;
-    }
-    int chunk = machine_.core.partitions;
-    while (chunk > kMinChunk && std::popcount(used) * (machine_.core.partitions / chunk) < 2 * pool.size())
-      chunk /= 2;
-    const int chunks = machine_.core.partitions / chunk, banks = std::popcount(used);
-    // Banks of the same partitions are neighbours: who takes them takes these partitions' rows elsewhere,
-    // too.
-    pool.run(banks * chunks, [&](int task, int worker) {
-      const int first = task / banks * chunk;
-      uint32_t left = used;
-      for (int k = task % banks; k > 0; --k) left &= left - 1;
-      const int bank = std::countr_zero(left);
-      const auto next = [&](std::size_t i) {
-        while (i < products_.size() && by_bank && products_[i].bank != bank) ++i;
-        return i;
-      };
-      for (std::size_t i = next(0); i < products_.size();) {
-        const std::size_t following = next(i + 1);
-        if (following < products_.size()) prefetch(products_[following], first, first + chunk);
-        compute(products_[i], first, first + chunk, machine_.scratch[static_cast<std::size_t>(worker)]);
-        i = following;
-      }
-    });
+    run_parts();
   }
   discard();
+}
+
+// A task is a PSUM bank times some columns, where all products are so wide: then the moving operand, which is
+// the larger one, is read by one worker each time. Else times some partitions. As many as leave each worker
+// two tasks.
+void TensorEngine::run_parts() {
+  WorkerPool& pool = machine_.pool;
+  const int partitions = machine_.core.partitions;
+  const int64_t bank_bytes = machine_.core.psum_bank_bytes;
+  const bool by_bank = std::all_of(products_.begin(), products_.end(),
+                                   [](const Product& product) { return product.bank >= 0; });
+  const bool by_columns = std::all_of(products_.begin(), products_.end(),
+                                      [](const Product& product) { return product.by_columns; });
+  uint32_t used = 1;
+  if (by_bank) {
+    used = 0;
+    for (const Product& product : products_) used |= 1u << product.bank;
+  }
+  const int banks = std::popcount(used), wanted = pool.size() == 1 ? 1 : 2 * pool.size();
+  int rows = partitions;
+  int64_t bytes = bank_bytes;
+  while (by_columns && bytes > kMinColumns * 4 && banks * (bank_bytes / bytes) < wanted) bytes /= 2;
+  while (!by_columns && rows > kMinChunk && banks * (partitions / rows) < wanted) rows /= 2;
+  const int chunks = by_columns ? static_cast<int>(bank_bytes / bytes) : partitions / rows;
+  // Banks of the same partitions, or columns, are neighbours: who takes them takes these partitions' rows
+  // elsewhere, too, and multiplies the same columns the next time.
+  pool.run(banks * chunks, [&](int task, int worker) {
+    const int chunk = task / banks;
+    const Part part = by_columns ? Part{0, partitions, chunk * bytes, (chunk + 1) * bytes}
+                                 : Part{chunk * rows, (chunk + 1) * rows, 0, bank_bytes};
+    uint32_t left = used;
+    for (int k = task % banks; k > 0; --k) left &= left - 1;
+    const int bank = std::countr_zero(left);
+    const auto next = [&](std::size_t i) {
+      while (i < products_.size() && by_bank && products_[i].bank != bank) ++i;
+      return i;
+    };
+    for (std::size_t i = next(0); i < products_.size();) {
+      const std::size_t following = next(i + 1);
+      if (following < products_.size()) prefetch(products_[following], part);
+      compute(products_[i], part, machine_.scratch[static_cast<std::size_t>(worker)]);
+      i = following;
+    }
+  });
 }
 
 void TensorEngine::discard() {

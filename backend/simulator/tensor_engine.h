@@ -51,8 +51,9 @@ class TensorEngine {
     TileFormat format;
     int depth;
     bool accumulate;
-    std::size_t index;                          // instruction
-    int bank;                                   // of dst; -1 if it spans several
+    std::size_t index;  // instruction
+    int bank;           // of dst; -1 if it spans several
+    bool by_columns;    // panels of dst are panels of its bank: parts may have columns
     const AccessPattern* transposed = nullptr;  // what dst is the transpose of: no product
   };
 
@@ -63,8 +64,16 @@ class TensorEngine {
   int bank_of(const AccessPattern& psum) const;
   bool is_exact(const Execution& e) const;
   void move_transposed(const Execution& e);
-  void prefetch(const Product& product, int first_partition, int last_partition) const;
-  void compute(const Product& product, int first_partition, int last_partition, Scratch& scratch);
+  // Partitions [first, end) of PSUM, and bytes [first_byte, end_byte) of a bank.
+  struct Part {
+    int first, end;
+    int64_t first_byte, end_byte;
+  };
+  bool splits_by_columns(const AccessPattern& dst) const;
+  void prefetch(const Product& product, const Part& part) const;
+  void compute(const Product& product, const Part& part, Scratch& scratch);
+  void compute_tile(const Product& product, const TileProduct& tile, Scratch& scratch);
+  void run_parts();
 
   Machine& machine_;
   const TileKernel& kernel_;

@@ -188,6 +188,49 @@ TEST(TensorEngineTest, BitsDoNotDependOnThreadsOrKernel) {
   }
 }
 
+// Wide products are divided among workers by columns of their bank: whole banks, ones that begin inside of
+// it, tails, and parts of what was written before, which stay in order.
+TEST(TensorEngineTest, PartsOfABankDoNotDependOnThreads) {
+  for (const DType dtype : {DType::bf16, DType::f32}) {
+    Bench bench;
+    std::vector<double> a, b;
+    for (int64_t i = 0; i < 128 * 128; ++i) a.push_back(std::sin(static_cast<double>(i)));
+    for (int64_t i = 0; i < 128 * 512; ++i) b.push_back(std::cos(static_cast<double>(i)));
+    const AccessPattern x = bench.load(dtype, {128, 128}, a), y = bench.load(dtype, {128, 512}, b);
+    const AccessPattern first = bench.b.psum(DType::f32, 128, {512}),
+                        second = bench.b.psum(DType::f32, 128, {512});
+    bench.b.nc_matmul(first, x, y, false);
+    bench.b.nc_matmul(second, x, y, false);
+    const auto add = [&](const AccessPattern& bank, int64_t begin, int64_t count) {
+      bench.b.nc_matmul(bank.slice(0, begin, count), x, y.slice(0, 512 - count, count), true);
+    };
+    add(first, 32, 480);
+    add(first, 0, 301);
+    add(first, 224, 256);
+    add(second, 96, 333);  // and in one flush with it, where it is not panels of the bank:
+    add(second, 17, 300);
+    bench.store(first);
+    bench.store(second);
+    // Panels of the bank alone.
+    const AccessPattern third = bench.b.psum(DType::f32, 100, {512});
+    for (int64_t k = 0; k < 3; ++k) bench.b.nc_matmul(third, x.slice(0, k, 100), y, k > 0);
+    bench.b.nc_matmul(third.slice(0, 160, 352), x.slice(0, 9, 100), y.slice(0, 3, 352), true);
+    bench.b.nc_matmul(third.slice(0, 64, 257), x.slice(0, 28, 100), y.slice(0, 255, 257), true);
+    bench.store(third);
+    SimulatorOptions portable;
+    portable.threads = 1;
+    portable.matmul = MatmulKernel::portable;
+    const std::vector<Tensor> want = bench.run(portable);
+    for (int threads : {1, 2, 3, 8}) {
+      SimulatorOptions options;
+      options.threads = threads;
+      const std::vector<Tensor> got = bench.run(options);
+      for (std::size_t i = 0; i < want.size(); ++i)
+        EXPECT_TRUE(got[i].bitwise_equal(want[i])) << threads << " " << i;
+    }
+  }
+}
+
 TEST(TensorEngineTest, Bf16PsumAddsInFp32AndRoundsOnce) {
   Bench bench(Generation::trn3);
   const AccessPattern one = bench.load(DType::bf16, {1, 1}, {1.0}),
