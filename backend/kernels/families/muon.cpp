@@ -59,11 +59,12 @@ class NewtonSchulz {
 
  private:
   // Columns of the moving operand that stay in SBUF with all their rows, with as many as one product needs of
-  // the stationary one: 1024 or 512; 0 if they do not fit.
+  // the stationary one, which is loaded again for each such strip; 0 if they do not fit. Three banks of PSUM
+  // are left to what is turned.
   int64_t strip_columns() const {
     const int64_t tiles = (columns_ + kPartitions - 1) / kPartitions;
     const auto bytes = static_cast<int64_t>(size_of(dtype_));
-    for (const int64_t columns : {2 * kBank, kBank}) {
+    for (const int64_t columns : {5 * kBank, 4 * kBank, 2 * kBank, kBank}) {
       if (tiles * (columns + 2 * kPartitions) * bytes + 4 * columns * 4 <= b_.sbuf_free_bytes())
         return columns;
     }
