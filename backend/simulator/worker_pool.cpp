@@ -47,10 +47,11 @@ void WorkerPool::work(int worker) {
   const auto workers = ranges_.size(), own = static_cast<std::size_t>(worker);
   for (std::size_t k = 0; k < workers; ++k) {
     std::atomic<uint64_t>& tasks = ranges_[(own + k) % workers].tasks;
+    int done = 0, count = 0;
     for (uint64_t seen = tasks.load(std::memory_order_acquire);;) {
       const auto first = static_cast<int>(seen >> 16 & 0xffff), end = static_cast<int>(seen & 0xffff);
       if (first >= end) break;
-      const int count = count_.load(std::memory_order_relaxed);
+      count = count_.load(std::memory_order_relaxed);
       const void* task = task_.load(std::memory_order_relaxed);
       const Call call = call_.load(std::memory_order_relaxed);
       // Its own tasks from the front, those of others from the back. If the exchange succeeds the round is
@@ -62,9 +63,11 @@ void WorkerPool::work(int worker) {
         continue;
       }
       call(task, front ? first : end - 1, worker);
-      if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) done_.notify_all();
+      ++done;
       seen = tasks.load(std::memory_order_acquire);
     }
+    // The round, and so `count`, lasts until these are counted.
+    if (done > 0 && done_.fetch_add(done, std::memory_order_acq_rel) + done == count) done_.notify_all();
   }
 }
 
