@@ -63,6 +63,10 @@ struct TileProduct {
   float* out;              // row 0
   int64_t out_stride;      // floats from row to row
   bool accumulate;
+  // Of the product that follows, for prefetching: its operands from the first computed column on, if they are
+  // like these in steps and panels. May be null.
+  const uint32_t* next_stationary;
+  TileOperand next_moving;
 };
 // All rows of a result whose operands are packed.
 inline TileProduct packed_product(TileFormat format, int steps, const uint32_t* stationary,
@@ -78,7 +82,9 @@ inline TileProduct packed_product(TileFormat format, int steps, const uint32_t* 
           rows,
           out,
           out_stride,
-          accumulate};
+          accumulate,
+          nullptr,
+          {}};
 }
 using TileFunction = void (*)(const TileProduct&);
 

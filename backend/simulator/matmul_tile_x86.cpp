@@ -31,6 +31,10 @@ ASSAY_AVX512 inline __m512 step512(__m512 sum, uint32_t a, __m512i b) {
   }
 }
 
+ASSAY_AVX512 inline void prefetch_words(const uint32_t* words, int count) {
+  for (int i = 0; i < count; i += 16) _mm_prefetch(reinterpret_cast<const char*>(words + i), _MM_HINT_T0);
+}
+
 // A panel of 8 rows by a panel of 32 columns: 16 sums stay in registers over all steps.
 template <bool kPairs>
 ASSAY_AVX512 void tile512(const TileProduct& t) {
@@ -41,9 +45,12 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
     const int left = t.columns - n;
     const auto mask0 = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
     const auto mask1 = static_cast<__mmask16>(left >= 32 ? 0xffff : left <= 16 ? 0 : (1u << (left - 16)) - 1);
-    // The next panel of the moving operand, in equal shares of its steps for each block of rows.
-    const uint32_t* ahead = moving + t.moving.panel;
-    int steps_ahead = left > kPanelColumns ? t.steps : 0;
+    // The next panel of the moving operand, in equal shares of its steps for each block of rows; after the
+    // last one the first one of the product that follows, with its stationary operand.
+    const bool last = left <= kPanelColumns;
+    const uint32_t* ahead = last ? t.next_moving.words : moving + t.moving.panel;
+    const int64_t ahead_step = last ? t.next_moving.step : moving_step;
+    int steps_ahead = ahead != nullptr ? steps : 0;
     const int share = steps_ahead * kPanelRows / (t.row_end - t.row_begin) + 1;
     for (int m = t.row_begin; m < t.row_end; m += kPanelRows) {
       const uint32_t* a = t.stationary.words + m / kPanelRows * t.stationary.panel;
@@ -52,13 +59,13 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
       float* out = t.out + m * t.out_stride + n;
       // What the end of this block and the next column of blocks will need.
       for (int r = 0; r < rows; ++r) {
-        _mm_prefetch(reinterpret_cast<const char*>(out + r * t.out_stride), _MM_HINT_T0);
-        _mm_prefetch(reinterpret_cast<const char*>(out + r * t.out_stride + 16), _MM_HINT_T0);
+        __builtin_prefetch(out + r * t.out_stride, 1);
+        __builtin_prefetch(out + r * t.out_stride + 16, 1);
       }
-      for (int s = 0; s < share && steps_ahead > 0; ++s, --steps_ahead, ahead += moving_step) {
-        _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T0);
-        _mm_prefetch(reinterpret_cast<const char*>(ahead + 16), _MM_HINT_T0);
-      }
+      for (int s = 0; s < share && steps_ahead > 0; ++s, --steps_ahead, ahead += ahead_step)
+        prefetch_words(ahead, kPanelColumns);
+      if (last && t.next_stationary != nullptr)
+        prefetch_words(t.next_stationary + m / kPanelRows * t.stationary.panel, steps * kPanelRows);
       __m512 sum[kPanelRows][2];
       for (auto& row : sum) row[0] = row[1] = _mm512_setzero_ps();
       for (int s = 0; s < steps; ++s, a += stationary_step, b += moving_step) {

@@ -176,8 +176,17 @@ void TensorEngine::prefetch(const Product& product, const Part& part) const {
   rows(product.moving.unpacked, 0, dst.free_elements());
 }
 
+TensorEngine::Columns TensorEngine::columns_of(const Product& product, const Part& part) const {
+  const int64_t in_bank = product.dst.offset % machine_.core.psum_bank_bytes,
+                all = product.dst.free_elements();
+  if (!product.by_columns) return {0, all};
+  return {std::max<int64_t>((part.first_byte - in_bank) / 4, 0),
+          std::min((part.end_byte - in_bank) / 4, all)};
+}
+
 // What of a product lies in a part of PSUM.
-void TensorEngine::compute(const Product& product, const Part& part, Scratch& scratch) {
+void TensorEngine::compute(const Product& product, const Product* following, const Part& part,
+                           Scratch& scratch) {
   const AccessPattern& dst = product.dst;
   const int begin = std::max(part.first - dst.partition_start, 0);
   const int end = std::min(part.end - dst.partition_start, dst.partitions);
@@ -189,19 +198,24 @@ void TensorEngine::compute(const Product& product, const Part& part, Scratch& sc
          machine_.row(dst, begin) + dst.offset, machine_.psum.pitch(), src.partitions, end - begin, element);
     return;
   }
-  const int64_t in_bank = dst.offset % machine_.core.psum_bank_bytes;
-  int64_t first_column = 0, end_column = dst.free_elements();
-  if (product.by_columns) {
-    first_column = std::max((part.first_byte - in_bank) / 4, first_column);
-    end_column = std::min((part.end_byte - in_bank) / 4, end_column);
-    if (first_column >= end_column) return;
-  }
-  TileOperand moving = words_of(product.moving);
+  const auto [first_column, end_column] = columns_of(product, part);
+  if (first_column >= end_column) return;
+  TileOperand moving = words_of(product.moving), next_moving{};
   moving.words += first_column / kPanelColumns * moving.panel;
+  const uint32_t* next_stationary = nullptr;
+  const TileOperand stationary = words_of(product.stationary);
+  if (following != nullptr && following->by_columns && product.by_columns &&
+      following->format == product.format && following->depth == product.depth &&
+      following->dst.partition_start == dst.partition_start && following->dst.partitions == dst.partitions) {
+    next_moving = words_of(following->moving);
+    next_moving.words += columns_of(*following, part).first / kPanelColumns * next_moving.panel;
+    const TileOperand next = words_of(following->stationary);
+    if (next.panel == stationary.panel && next.words != stationary.words) next_stationary = next.words;
+  }
   compute_tile(product,
                {.format = product.format,
                 .steps = steps_of(product.format, product.depth),
-                .stationary = words_of(product.stationary),
+                .stationary = stationary,
                 .moving = moving,
                 .rows = dst.partitions,
                 .columns = static_cast<int>(end_column - first_column),
@@ -209,7 +223,9 @@ void TensorEngine::compute(const Product& product, const Part& part, Scratch& sc
                 .row_end = end,
                 .out = reinterpret_cast<float*>(machine_.row(dst, 0) + dst.offset) + first_column,
                 .out_stride = machine_.psum.pitch() / 4,
-                .accumulate = product.accumulate},
+                .accumulate = product.accumulate,
+                .next_stationary = next_stationary,
+                .next_moving = next_moving},
                scratch);
 }
 
@@ -256,7 +272,7 @@ void TensorEngine::flush() {
   if (pending_work_ < kSmallWork) {
     for (std::size_t i : to_pack_) pack(entries_[i], machine_.scratch[0]);
     const Part all{0, machine_.core.partitions, 0, machine_.core.psum_bank_bytes};
-    for (const Product& product : products_) compute(product, all, machine_.scratch[0]);
+    for (const Product& product : products_) compute(product, nullptr, all, machine_.scratch[0]);
   } else {
     machine_.pool.run(static_cast<int>(to_pack_.size()), [&](int task, int worker) {
       pack(entries_[to_pack_[static_cast<std::size_t>(task)]],
@@ -303,10 +319,11 @@ void TensorEngine::run_parts() {
       return i;
     };
     for (std::size_t i = next(0); i < products_.size();) {
-      const std::size_t following = next(i + 1);
-      if (following < products_.size()) prefetch(products_[following], part);
-      compute(products_[i], part, machine_.scratch[static_cast<std::size_t>(worker)]);
-      i = following;
+      const std::size_t at = next(i + 1);
+      const Product* following = at < products_.size() ? &products_[at] : nullptr;
+      if (following != nullptr) prefetch(*following, part);
+      compute(products_[i], following, part, machine_.scratch[static_cast<std::size_t>(worker)]);
+      i = at;
     }
   });
 }

@@ -70,8 +70,14 @@ class TensorEngine {
     int64_t first_byte, end_byte;
   };
   bool splits_by_columns(const AccessPattern& dst) const;
+  // Columns of a product in a part.
+  struct Columns {
+    int64_t first, end;
+  };
+  Columns columns_of(const Product& product, const Part& part) const;
   void prefetch(const Product& product, const Part& part) const;
-  void compute(const Product& product, const Part& part, Scratch& scratch);
+  // `following`: what the caller computes next, or null.
+  void compute(const Product& product, const Product* following, const Part& part, Scratch& scratch);
   void compute_tile(const Product& product, const TileProduct& tile, Scratch& scratch);
   void run_parts();
 
