@@ -35,25 +35,37 @@ bool in_mask(int mask, int64_t j, int64_t i) {
 
 }  // namespace
 
+int64_t GlaTiles::tiles_of(int64_t chunk) {
+  const int64_t tiles = (chunk + kPartitions - 1) / kPartitions;
+  return tiles <= kMaxChunks && chunk % tiles == 0 ? tiles : 0;
+}
+
+GlaCall GlaTiles::by_tiles(GlaCall gla) {
+  gla.chunk /= tiles_of(gla.chunk);
+  return gla;
+}
+
 bool GlaTiles::takes(const KernelContext& ctx, const GlaCall& gla) {
   const DType dtype = ctx.call.input(ctx.call.tensor("q")).dtype;
   const bool narrow = dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
-  return narrow && gla.chunk <= kPartitions && gla.key <= 4 * kPartitions && gla.value <= 1024;
+  return narrow && tiles_of(gla.chunk) > 0 && gla.key <= 4 * kPartitions && gla.value <= 1024;
 }
 
 GlaTiles::GlaTiles(KernelContext& ctx, const GlaCall& gla)
     : ctx_(ctx),
       b_(ctx.b),
-      gla_(gla),
+      gla_(by_tiles(gla)),
+      together_(tiles_of(gla.chunk)),
       columns_(
-          std::max<int64_t>(kGroup, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(gla.chunk))))) {
+          std::max<int64_t>(kGroup, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(gla_.chunk))))) {
   load_masks();
 }
 
 GlaPlan GlaTiles::plan(int64_t once, const std::function<int64_t(int64_t levels)>& bytes) const {
   constexpr int64_t kLevels = 2;  // engines overlap; more would take SBUF, and the simulating host's caches
   const auto chunks = [&](int64_t levels) {
-    return std::min(kMaxChunks, (b_.sbuf_free_bytes() - kLoading - once) / bytes(levels));
+    const int64_t fit = std::min(kMaxChunks, (b_.sbuf_free_bytes() - kLoading - once) / bytes(levels));
+    return fit / together_ * together_;
   };
   GlaPlan plan{chunks(1), kLevels};
   while (chunks(plan.levels) < plan.chunks) plan.levels /= 2;
@@ -169,6 +181,80 @@ void GlaTiles::join_all_ahead(GlaKeys& keys) {
 
 void GlaTiles::from_start(GlaKeys& keys) {
   b_.tensor_tensor(keys.own, keys.own, keys.gate.slice(1, 0, 1).broadcast(1, columns_), AluOp::multiply);
+}
+
+std::vector<GlaWhole> GlaTiles::wholes(const GlaSegment& s) const {
+  std::vector<GlaWhole> all;
+  for (int64_t first = 0; first < s.chunks; first += together_)
+    all.push_back({first, std::min(first + together_, s.chunks)});
+  return all;
+}
+
+std::vector<GlaPair> GlaTiles::pairs_at(const GlaSegment& s, int64_t distance) const {
+  std::vector<GlaPair> pairs;
+  for (const GlaWhole& whole : wholes(s)) {
+    for (int64_t first = whole.first; first + distance < whole.end; ++first)
+      pairs.push_back({first, first + distance});
+  }
+  return pairs;
+}
+
+int64_t GlaTiles::pairs_of(const GlaSegment& s) const {
+  std::size_t count = 0;
+  for (int64_t distance = 1; distance < together_; ++distance) count += pairs_at(s, distance).size();
+  return static_cast<int64_t>(count);
+}
+
+void GlaTiles::each_distance(const GlaSegment& s, const std::vector<GlaKeys>& keys,
+                             const std::vector<std::vector<AccessPattern>>& to_end,
+                             const std::function<void(int64_t, const std::vector<GlaPair>&)>& body) {
+  for (int64_t distance = 1; distance < together_; ++distance) {
+    const std::vector<GlaPair> pairs = pairs_at(s, distance);
+    if (pairs.empty()) return;
+    if (body) body(distance, pairs);
+    for (const GlaPair& pair : pairs) {
+      for (std::size_t t = 0; t < keys.size(); ++t) {
+        const AccessPattern over =
+            keys[t].own.select(0, pair.second).slice(0, columns_ - 1, 1).broadcast(0, columns_);
+        for (const std::vector<AccessPattern>& x : to_end) {
+          const AccessPattern rows = x[t].select(0, pair.first);
+          b_.tensor_tensor(rows, rows, over, AluOp::multiply);
+        }
+      }
+    }
+  }
+}
+
+void GlaTiles::from_whole_start(const GlaSegment& s, const std::vector<GlaKeys>& keys,
+                                const std::vector<AccessPattern>& from, bool all_rows) {
+  for (const GlaWhole& whole : wholes(s)) {
+    for (int64_t c = whole.first + 1; c < whole.end; ++c) {
+      for (std::size_t t = 0; t < keys.size(); ++t) {
+        const AccessPattern before = keys[t].own.select(0, c - 1).slice(0, columns_ - 1, 1);
+        const auto decay = [&](const AccessPattern& x) {
+          b_.tensor_tensor(x, x, before.broadcast(0, x.sizes[0]), AluOp::multiply);
+        };
+        if (!from.empty()) decay(from[t].select(0, c));
+        decay(all_rows ? keys[t].own.select(0, c) : keys[t].own.select(0, c).slice(0, columns_ - 1, 1));
+      }
+    }
+  }
+}
+
+void GlaTiles::pair_products(PsumRounds& rounds, const std::vector<GlaPair>& pairs,
+                             const std::vector<AccessPattern>& a, const std::vector<AccessPattern>& b,
+                             const AccessPattern& out) {
+  rounds.add(
+      DType::f32, static_cast<int>(columns_), {static_cast<int64_t>(pairs.size()), columns_},
+      [&](const AccessPattern& sums) {
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+          for (std::size_t t = 0; t < a.size(); ++t) {
+            b_.nc_matmul(sums.select(0, static_cast<int64_t>(i)), a[t].select(0, pairs[i].first),
+                         b[t].select(0, pairs[i].second), t > 0);
+          }
+        }
+      },
+      [this, out](const AccessPattern& sums) { b_.tensor_copy(out, sums, Engine::scalar); });
 }
 
 GlaLevel GlaTiles::pairs_of_blocks(const GlaSegment& s, const std::vector<GlaKeys>& keys, int64_t h,

@@ -12,6 +12,11 @@
 // (q own_h) and (k ahead_h) over the keys; blocks of 64, 32, ... 1 rows and the diagonal make up the triangle
 // of scores. own_2h and ahead_2h follow from own_h and ahead_h by one multiplication. With h the whole chunk
 // and a gate of 1 behind it, own exp(g_first) is the decay since the chunk's start and ahead that to its end.
+//
+// A chunk of more than 128 rows is cut into tiles of equal rows, each of which is all that is said above of a
+// chunk. Its tiles then meet pair by pair, a later one's (q own) and an earlier one's (k ahead), which takes
+// in the decays of the tiles between them as the distance grows: behind the largest distance ahead is the
+// decay to the chunk's end. Only there is the state formed.
 #pragma once
 
 #include <functional>
@@ -26,12 +31,22 @@
 
 namespace assay::backend {
 
-// Neighbouring chunks of one head of one sequence.
+// Neighbouring chunks of one head of one sequence. Below, "chunks" of a segment, of which tiles hold
+// [partitions, chunks, ...], are the tiles of longer ones.
 struct GlaSegment {
   int64_t batch = 0, head = 0;
-  int64_t row = 0;   // first
+  int64_t row = 0;   // first, of a whole chunk
   int64_t rows = 0;  // of all chunks; the last one may be short
   int64_t chunks = 0;
+};
+
+// The tiles [first, end) of a segment that are one chunk.
+struct GlaWhole {
+  int64_t first = 0, end = 0;
+};
+// Two tiles of one chunk, the second `distance` behind the first.
+struct GlaPair {
+  int64_t first = 0, second = 0;
 };
 
 // One tile of up to 128 keys, fp32 [keys, chunks, columns].
@@ -87,16 +102,25 @@ class GlaTiles {
   static constexpr int64_t kMaxChunks = 4;  // of a segment
   static constexpr int64_t kWidth = 512;    // values of one product: a PSUM bank
 
-  // Whether the kernels take the call: f32, bf16 or f16, chunks of at most 128 rows and sizes that fit.
+  // Tiles that a chunk of so many rows is cut into; 0: it is not, being too long or no multiple of them.
+  static int64_t tiles_of(int64_t chunk);
+  // The call with chunks that are tiles.
+  static GlaCall by_tiles(GlaCall gla);
+  // Whether the kernels take the call: f32, bf16 or f16, chunks of tiles and sizes that fit.
   static bool takes(const KernelContext& ctx, const GlaCall& gla);
 
   GlaTiles(KernelContext& ctx, const GlaCall& gla);
 
   // What fits into SBUF: `once` bytes a partition, and for each chunk bytes(levels). No chunks if not even
-  // one fits.
+  // one (all tiles of it) fits.
   GlaPlan plan(int64_t once, const std::function<int64_t(int64_t levels)>& bytes) const;
 
   int64_t columns() const { return columns_; }
+  int64_t tiles_of_chunk() const { return together_; }
+  // Of a segment, in order.
+  std::vector<GlaWhole> wholes(const GlaSegment& s) const;
+  std::vector<GlaPair> pairs_at(const GlaSegment& s, int64_t distance) const;
+  int64_t pairs_of(const GlaSegment& s) const;  // at all distances
   int64_t key_tiles() const { return (gla_.key + kPartitions - 1) / kPartitions; }
   int key_partitions(int64_t tile) const;
   // A head's rows cut into segments.
@@ -121,6 +145,26 @@ class GlaTiles {
                    const std::function<void(std::span<const GlaLevel>)>& body);
   // own becomes the decay since the chunk's start.
   void from_start(GlaKeys& keys);
+
+  // Of chunks of several tiles, behind from_start. Visits their pairs by distance; `to_end` (by tile of keys:
+  // [keys, chunks, columns], rows decayed to their tile's end) is, when body(distance, pairs) is called,
+  // decayed to the start of the second tile, and in the end to the chunk's end.
+  void each_distance(const GlaSegment& s, const std::vector<GlaKeys>& keys,
+                     const std::vector<std::vector<AccessPattern>>& to_end,
+                     const std::function<void(int64_t, const std::vector<GlaPair>&)>& body);
+  // Behind that: of own the last row (or all of them) becomes the decay since the whole chunk's start, and
+  // what `from` holds, decayed since its tile's start, is decayed since that.
+  void from_whole_start(const GlaSegment& s, const std::vector<GlaKeys>& keys,
+                        const std::vector<AccessPattern>& from, bool all_rows);
+  // The decay over a whole chunk, [keys, 1].
+  AccessPattern decay_of(const GlaKeys& keys, const GlaWhole& whole) const {
+    return keys.own.select(0, whole.end - 1).slice(0, columns_ - 1, 1);
+  }
+  // Products of pairs of tiles, a[first]^T b[second] over the partitions of all a and b: [columns, pairs,
+  // columns], when the round ends.
+  void pair_products(PsumRounds& rounds, const std::vector<GlaPair>& pairs,
+                     const std::vector<AccessPattern>& a, const std::vector<AccessPattern>& b,
+                     const AccessPattern& out);
 
   // Zeros [columns, chunks, columns] for scores.
   AccessPattern no_scores(const GlaSegment& s);
@@ -163,7 +207,8 @@ class GlaTiles {
 
   KernelContext& ctx_;
   ProgramBuilder& b_;
-  const GlaCall gla_;
+  const GlaCall gla_;  // by_tiles
+  int64_t together_;   // tiles of a chunk
   int64_t columns_;
   AccessPattern masks_;  // [128, 2 kinds of rows, kinds of pairs, 32]
 };
@@ -177,13 +222,13 @@ class GlaDirection {
   GlaDirection(KernelContext& ctx, const GlaCall& gla)
       : ctx_(ctx),
         b_(ctx.b),
-        gla_(gla),
+        gla_(GlaTiles::by_tiles(gla)),
         tiles_(ctx, gla),
         dtype_(ctx.call.input(ctx.call.tensor("v")).dtype) {}
 
   KernelContext& ctx_;
   ProgramBuilder& b_;
-  const GlaCall gla_;
+  const GlaCall gla_;  // by tiles
   GlaTiles tiles_;
   DType dtype_;  // of values and results
   GlaPlan plan_;

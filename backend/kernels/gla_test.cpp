@@ -85,8 +85,42 @@ TEST(GlaKernel, TilesAndTails) {
   }
 }
 
+// Several tiles to a chunk: as many rows each, a last chunk of fewer tiles or with a short one, closed gates.
+TEST(GlaKernel, ChunksOfSeveralTiles) {
+  for (const GlaShape& shape : {GlaShape{300, 8, 12, 256, 0.7},
+                                {600, 130, 140, 384},
+                                {1100, 4, 4, 512, 0.04, DType::bf16},
+                                {512, 8, 8, 512, 50},
+                                {1024, 4, 520, 256, 3, DType::f16},
+                                {130, 8, 8, 512},
+                                {230, 3, 5, 200, 0.3, DType::bf16, 2, 3},
+                                {700, 8, 8, 256, 0.5, DType::f32, 1, 2, {0, 0, 129, 385, 385, 690}},
+                                {520, 8, 8, 512, 0.5, DType::f32, 1, 1, {}, false}}) {
+    check_gla(shape);
+  }
+  check_gla({300, 130, 20, 256, 0.7}, {Generation::trn1, Generation::trn3});
+}
+
 // Beyond what the kernels take: decomposed.
-TEST(GlaKernel, LongerChunksAreDecomposed) { check_gla({150, 4, 4, 256}); }
+TEST(GlaKernel, OtherChunksAreDecomposed) {
+  check_gla({150, 4, 4, 1024});
+  check_gla({150, 4, 4, 129});
+}
+
+// Longer chunks cost what their further pairs of tiles cost: far less than a composition of operators.
+TEST(GlaKernel, LongerChunksHaveAKernel) {
+  for (const bool backward : {false, true}) {
+    const auto instructions = [&](int64_t chunk) {
+      const GlaOperands operands({1024, 80, 160, chunk}, backward);
+      return compile_call(operands.call(), core(Generation::trn2), {}).program.instructions.size();
+    };
+    const std::size_t of_tiles = instructions(128);
+    for (const int64_t chunk : {256, 384, 512}) {
+      EXPECT_LT(instructions(chunk), 2 * of_tiles) << chunk << (backward ? ", backward" : ", forward");
+    }
+    EXPECT_GT(instructions(1024), 2 * of_tiles) << "composed";
+  }
+}
 
 TEST(GlaKernel, OtherGenerations) {
   check_gla({140, 130, 20, 128, 0.7}, {Generation::trn1, Generation::trn3});

@@ -13,7 +13,8 @@ namespace {
 //   dk_j = sum_i dA_ij q_i exp(b_i - b_j) + exp(b_last - b_j) (v_j d^T)
 //   dg_t = sum over s >= t of (q_s dq_s - k_s dk_s) within the chunk + rowsum(S_next d)
 //   d = exp(b_last) d + (q exp(b))^T do
-// States before the chunks are formed first and wait in HBM.
+// States before the chunks are formed first and wait in HBM. Of a chunk of several tiles A and dA have a part
+// for each pair of them.
 class GlaBackward : public GlaDirection {
  public:
   GlaBackward(KernelContext& ctx, const GlaCall& gla) : GlaDirection(ctx, gla) {
@@ -22,10 +23,13 @@ class GlaBackward : public GlaDirection {
     const int64_t once = keys * gla.value * 16 + values * gla.key * 8;
     // For each tile of keys five operands, two gradients, a product and three results of the gate, and for
     // each level a product and decays; for each tile of values two turned operands; scores, their two
-    // gradients; rows of q and k for each level, of both beside, of v, do and dv; masked parts of a level.
+    // gradients; rows of q and k for each level, of both beside, of v, do and dv; masked parts of a level;
+    // scores of half as many pairs as a chunk has other tiles, and their two gradients at one distance.
+    const int64_t others = tiles_.tiles_of_chunk() - 1;
     plan_ = tiles_.plan(once, [&](int64_t levels) {
       return (keys * (11 + 2 * levels) + values * 2 + 3) * columns * 4 + gla.key * 4 * (3 + levels) +
-             gla.value * 12 + levels * 2 * GlaTiles::kGroup * 4;
+             gla.value * 12 + levels * 2 * GlaTiles::kGroup * 4 +
+             (others + (others > 0 ? 4 : 0)) * columns * 2;
     });
   }
 
@@ -37,7 +41,8 @@ class GlaBackward : public GlaDirection {
     }
     int64_t longest = 0;
     for (const GlaSequence& sequence : gla_.sequences) longest = std::max(longest, sequence.length());
-    const int64_t states = (longest + gla_.chunk - 1) / gla_.chunk + 1;
+    const int64_t chunk = gla_.chunk * tiles_.tiles_of_chunk();
+    const int64_t states = (longest + chunk - 1) / chunk + 1;
     states_ = b_.scratch("states", DType::f32, states * gla_.key * gla_.value);
     for (const GlaSequence& sequence : gla_.sequences) {
       for (int64_t h = 0; h < gla_.heads; ++h) {
@@ -46,14 +51,14 @@ class GlaBackward : public GlaDirection {
         form_states(sequence, h, segments);
         d_ = tiles_.load_state("grad_final_state", sequence, h);
         next_.clear();
-        const int64_t last = (sequence.length() + gla_.chunk - 1) / gla_.chunk;
+        const int64_t last = (sequence.length() + chunk - 1) / chunk;
         for (int64_t t = 0; t < tiles_.key_tiles(); ++t) {
           next_.push_back(b_.sbuf(DType::f32, tiles_.key_partitions(t), {gla_.value}));
           b_.dma_copy(next_.back(), waiting(last, t));
         }
         for (std::size_t i = segments.size(); i-- > 0;) {
           const ProgramBuilder::Mark inner = b_.mark();
-          segment(segments[i], static_cast<int64_t>(i) * plan_.chunks);
+          segment(segments[i], static_cast<int64_t>(i) * plan_.chunks / tiles_.tiles_of_chunk());
           b_.release(inner);
         }
         if (ctx_.outputs.at(4) >= 0) tiles_.store_state(ctx_.outputs[4], sequence, h, d_);
@@ -95,13 +100,14 @@ class GlaBackward : public GlaDirection {
         b_.tensor_tensor(keys.back().k, keys.back().k, keys.back().ahead, AluOp::multiply, Engine::gpsimd);
         writes.push_back(keys.back().k);
       }
+      tiles_.each_distance(s, keys, {writes}, nullptr);
+      tiles_.from_whole_start(s, keys, {}, false);
       const AccessPattern k = tiles_.turn_back(writes, gla_.key);
       PsumRounds rounds(b_);
-      for (int64_t c = 0; c < s.chunks; ++c) {
-        const AccessPattern rows = v.partition_slice(0, tiles_.rows_of(s, c)).select(0, c);
+      for (const GlaWhole& whole : tiles_.wholes(s)) {
         for (int64_t w = 0; w < gla_.value; w += GlaTiles::kWidth) {
           const int64_t width = std::min(GlaTiles::kWidth, gla_.value - w);
-          add_products(rounds, state, s, c, w, width, keys, k, rows,
+          add_products(rounds, state, s, whole, w, width, keys, k, v,
                        w + width < gla_.value ? std::function<void()>() : store);
         }
       }
@@ -113,21 +119,23 @@ class GlaBackward : public GlaDirection {
 
   // sum[keys, w..] = decay over the chunk * sum + left[rows, keys]^T right[rows, w..], when the round ends;
   // then `then`.
-  void add_products(PsumRounds& rounds, const std::vector<AccessPattern>& sum, const GlaSegment& s, int64_t c,
-                    int64_t w, int64_t width, const std::vector<GlaKeys>& keys, const AccessPattern& left,
-                    const AccessPattern& right, const std::function<void()>& then = {}) {
-    const int rows = tiles_.rows_of(s, c);
+  void add_products(PsumRounds& rounds, const std::vector<AccessPattern>& sum, const GlaSegment& s,
+                    const GlaWhole& whole, int64_t w, int64_t width, const std::vector<GlaKeys>& keys,
+                    const AccessPattern& left, const AccessPattern& right,
+                    const std::function<void()>& then = {}) {
     for (std::size_t t = 0; t < keys.size(); ++t) {
       const GlaKeys& tile = keys[t];
-      const AccessPattern part = sum[t].slice(0, w, width),
-                          decay = tile.own.select(0, c).slice(0, tiles_.columns() - 1, 1);
+      const AccessPattern part = sum[t].slice(0, w, width), decay = tiles_.decay_of(tile, whole);
       const bool last = t + 1 == keys.size();
       rounds.add(
           DType::f32, tile.partitions, {width},
           [&](const AccessPattern& product) {
-            b_.nc_matmul(product,
-                         left.partition_slice(0, rows).select(0, c).slice(0, tile.first, tile.partitions),
-                         right.slice(0, w, width), false);
+            for (int64_t c = whole.first; c < whole.end; ++c) {
+              const int rows = tiles_.rows_of(s, c);
+              b_.nc_matmul(product,
+                           left.partition_slice(0, rows).select(0, c).slice(0, tile.first, tile.partitions),
+                           right.partition_slice(0, rows).select(0, c).slice(0, w, width), c > whole.first);
+            }
           },
           [this, part, decay, last, then](const AccessPattern& product) {
             b_.scalar_tensor_tensor(part, part, AluOp::multiply, decay, AluOp::add, product);
@@ -337,6 +345,20 @@ class GlaBackward : public GlaDirection {
     return tiles;
   }
 
+  // sum[keys, rows] += decay * product, which `write` writes now, when the round ends.
+  void add_decayed(PsumRounds& rounds, const AccessPattern& sum, const AccessPattern& decay,
+                   const PsumRounds::Body& write) {
+    const int64_t count = sum.sizes[0];
+    rounds.add(DType::f32, sum.partitions, {count}, write,
+               [this, sum, decay, count](const AccessPattern& product) {
+                 const ProgramBuilder::Mark mark = b_.mark();
+                 const AccessPattern decayed = b_.sbuf(DType::f32, product.partitions, {count});
+                 b_.tensor_tensor(decayed, product, decay, AluOp::multiply);
+                 b_.tensor_tensor(sum, sum, decayed, AluOp::add, Engine::gpsimd);
+                 b_.release(mark);
+               });
+  }
+
   // sums[keys, c, rows] += decay * (state[values, keys]^T rows[values, c, rows]), when the round ends.
   void add_read(PsumRounds& rounds, const GlaSegment& s, int64_t c, const std::vector<AccessPattern>& state,
                 const std::vector<AccessPattern>& rows, const std::vector<GlaKeys>& keys, bool own,
@@ -344,27 +366,88 @@ class GlaBackward : public GlaDirection {
     const int count = tiles_.rows_of(s, c);
     for (std::size_t t = 0; t < keys.size(); ++t) {
       const GlaKeys& tile = keys[t];
-      const AccessPattern sum = sums[t].select(0, c).slice(0, 0, count),
-                          decay = (own ? tile.own : tile.ahead).select(0, c).slice(0, 0, count);
-      rounds.add(
-          DType::f32, tile.partitions, {count},
-          [&](const AccessPattern& product) {
-            for (std::size_t w = 0; w < state.size(); ++w) {
-              b_.nc_matmul(product, state[w].slice(0, tile.first, tile.partitions),
-                           rows[w].select(0, c).slice(0, 0, count), w > 0);
-            }
-          },
-          [this, sum, decay, count](const AccessPattern& product) {
-            const ProgramBuilder::Mark mark = b_.mark();
-            const AccessPattern decayed = b_.sbuf(DType::f32, product.partitions, {count});
-            b_.tensor_tensor(decayed, product, decay, AluOp::multiply);
-            b_.tensor_tensor(sum, sum, decayed, AluOp::add, Engine::gpsimd);
-            b_.release(mark);
-          });
+      add_decayed(rounds, sums[t].select(0, c).slice(0, 0, count),
+                  (own ? tile.own : tile.ahead).select(0, c).slice(0, 0, count),
+                  [&](const AccessPattern& product) {
+                    for (std::size_t w = 0; w < state.size(); ++w) {
+                      b_.nc_matmul(product, state[w].slice(0, tile.first, tile.partitions),
+                                   rows[w].select(0, c).slice(0, 0, count), w > 0);
+                    }
+                  });
     }
   }
 
-  // The part of the gradients that goes through states; leaves in at_end_ rowsum(S_next d) of each chunk.
+  struct PairScores {
+    GlaPair pair;
+    AccessPattern scores;  // [rows of the second tile, rows of the first]
+  };
+  // Adds what pairs of a chunk's tiles give to dq and dk; their scores. Leaves `writes`, and ahead, decayed
+  // to the chunk's end.
+  std::vector<PairScores> add_pairs(const GlaSegment& s, const std::vector<GlaKeys>& keys,
+                                    const std::vector<AccessPattern>& reads,
+                                    const std::vector<AccessPattern>& writes,
+                                    const std::vector<AccessPattern>& v_turned,
+                                    const std::vector<AccessPattern>& grad_turned,
+                                    const std::vector<AccessPattern>& dq,
+                                    const std::vector<AccessPattern>& dk) {
+    std::vector<PairScores> all;
+    const int64_t columns = tiles_.columns(), total = tiles_.pairs_of(s);
+    if (total == 0) return all;
+    const auto partitions = static_cast<int>(columns);
+    const AccessPattern scores = b_.sbuf(DType::f32, partitions, {total, columns});
+    const ProgramBuilder::Mark mark = b_.mark();
+    const AccessPattern q = tiles_.turn_back(reads, gla_.key);
+    std::vector<AccessPattern> ahead;
+    for (const GlaKeys& tile : keys) ahead.push_back(tile.ahead);
+    tiles_.each_distance(s, keys, {writes, ahead}, [&](int64_t, const std::vector<GlaPair>& pairs) {
+      const ProgramBuilder::Mark inner = b_.mark();
+      const auto count = static_cast<int64_t>(pairs.size());
+      std::vector<GlaPair> turned;
+      for (const GlaPair& pair : pairs) {
+        turned.push_back({pair.second, pair.first});
+        all.push_back({pair, scores.select(0, static_cast<int64_t>(all.size()))});
+      }
+      const AccessPattern of_keys = b_.sbuf(DType::f32, partitions, {count, columns}),  // dA [i, pair, j]
+          of_queries = b_.sbuf(DType::f32, partitions, {count, columns});               // dA [j, pair, i]
+      PsumRounds rounds(b_);
+      tiles_.pair_products(rounds, turned, reads, writes,
+                           scores.slice(0, static_cast<int64_t>(all.size()) - count, count));
+      tiles_.pair_products(rounds, turned, grad_turned, v_turned, of_keys);
+      tiles_.pair_products(rounds, pairs, v_turned, grad_turned, of_queries);
+      const AccessPattern k = tiles_.turn_back(rounds, writes, gla_.key);
+      rounds.finish();
+      for (int64_t i = 0; i < count; ++i) {
+        const auto [first, second] = pairs[static_cast<std::size_t>(i)];
+        const int before = tiles_.rows_of(s, first), behind = tiles_.rows_of(s, second);
+        for (std::size_t t = 0; t < keys.size(); ++t) {
+          const GlaKeys& tile = keys[t];
+          add_decayed(
+              rounds, dq[t].select(0, second).slice(0, 0, behind),
+              tile.own.select(0, second).slice(0, 0, behind), [&](const AccessPattern& product) {
+                b_.nc_matmul(
+                    product,
+                    k.partition_slice(0, before).select(0, first).slice(0, tile.first, tile.partitions),
+                    of_queries.partition_slice(0, before).select(0, i).slice(0, 0, behind), false);
+              });
+          add_decayed(
+              rounds, dk[t].select(0, first).slice(0, 0, before),
+              tile.ahead.select(0, first).slice(0, 0, before), [&](const AccessPattern& product) {
+                b_.nc_matmul(
+                    product,
+                    q.partition_slice(0, behind).select(0, second).slice(0, tile.first, tile.partitions),
+                    of_keys.partition_slice(0, behind).select(0, i).slice(0, 0, before), false);
+              });
+        }
+      }
+      rounds.finish();
+      b_.release(inner);
+    });
+    b_.release(mark);
+    return all;
+  }
+
+  // The part of the gradients that goes through states, and between tiles of a chunk; leaves in at_end_
+  // rowsum(S_next d) of each chunk, at its last tile.
   void through_state(const GlaSegment& s, int64_t first_chunk, const std::vector<GlaKeys>& keys,
                      const AccessPattern& scores, const std::vector<AccessPattern>& v_turned,
                      const AccessPattern& grad, const std::vector<AccessPattern>& grad_turned,
@@ -379,43 +462,57 @@ class GlaBackward : public GlaDirection {
       b_.tensor_tensor(reads.back(), tile.q, tile.own, AluOp::multiply);
       b_.tensor_tensor(writes.back(), tile.k, tile.ahead, AluOp::multiply, Engine::gpsimd);
     }
+    const std::vector<PairScores> of_pairs = add_pairs(s, keys, reads, writes, v_turned, grad_turned, dq, dk);
+    tiles_.from_whole_start(s, keys, reads, true);
     const AccessPattern q = tiles_.turn_back(reads, gla_.key);
-    for (int64_t c = s.chunks; c-- > 0;) {
+    const std::vector<GlaWhole> wholes = tiles_.wholes(s);
+    for (std::size_t n = wholes.size(); n-- > 0;) {
+      const GlaWhole& whole = wholes[n];
       const ProgramBuilder::Mark mark = b_.mark();
-      const int rows = tiles_.rows_of(s, c);
       for (std::size_t t = 0; t < keys.size(); ++t) {
         const AccessPattern product = b_.sbuf(DType::f32, keys[t].partitions, {gla_.value});
         b_.tensor_tensor(product, next_[t], d_[t], AluOp::multiply);
-        b_.tensor_reduce(at_end_[t].slice(0, c, 1), product, AluOp::add);
-        b_.dma_copy(next_[t], waiting(first_chunk + c, static_cast<int64_t>(t)));
+        b_.tensor_reduce(at_end_[t].slice(0, whole.end - 1, 1), product, AluOp::add);
+        b_.dma_copy(next_[t], waiting(first_chunk + static_cast<int64_t>(n), static_cast<int64_t>(t)));
       }
       PsumRounds turning(b_);
       const std::vector<AccessPattern> turned = turned_state(turning, next_),
                                        turned_d = turned_state(turning, d_);
       turning.finish();
-      const AccessPattern of_rows = grad.partition_slice(0, rows).select(0, c);
       PsumRounds rounds(b_);
-      add_read(rounds, s, c, turned, grad_turned, keys, true, dq);
-      add_read(rounds, s, c, turned_d, v_turned, keys, false, dk);
       const auto each_width = [&](const auto& body) {
         for (int64_t w = 0; w < gla_.value; w += GlaTiles::kWidth)
           body(w, std::min(GlaTiles::kWidth, gla_.value - w));
       };
-      each_width([&](int64_t w, int64_t width) {
-        const AccessPattern to = dv.partition_slice(0, rows).select(0, c).slice(0, w, width);
-        rounds.add(
-            DType::f32, rows, {width},
-            [&](const AccessPattern& sum) {
-              b_.nc_matmul(sum, scores.partition_slice(0, rows).select(0, c).slice(0, 0, rows),
-                           of_rows.slice(0, w, width), false);
-              for (std::size_t t = 0; t < keys.size(); ++t)
-                b_.nc_matmul(sum, writes[t].select(0, c).slice(0, 0, rows), d_[t].slice(0, w, width), true);
-            },
-            [this, to](const AccessPattern& sum) { b_.tensor_copy(to, sum, Engine::scalar); });
-      });
+      for (int64_t c = whole.first; c < whole.end; ++c) {
+        const int rows = tiles_.rows_of(s, c);
+        add_read(rounds, s, c, turned, grad_turned, keys, true, dq);
+        add_read(rounds, s, c, turned_d, v_turned, keys, false, dk);
+        each_width([&](int64_t w, int64_t width) {
+          const auto grad_of = [&](int64_t tile) {
+            return grad.partition_slice(0, tiles_.rows_of(s, tile)).select(0, tile).slice(0, w, width);
+          };
+          const AccessPattern to = dv.partition_slice(0, rows).select(0, c).slice(0, w, width);
+          rounds.add(
+              DType::f32, rows, {width},
+              [&](const AccessPattern& sum) {
+                b_.nc_matmul(sum, scores.partition_slice(0, rows).select(0, c).slice(0, 0, rows), grad_of(c),
+                             false);
+                for (const PairScores& of : of_pairs) {
+                  if (of.pair.first != c) continue;
+                  b_.nc_matmul(
+                      sum, of.scores.partition_slice(0, tiles_.rows_of(s, of.pair.second)).slice(0, 0, rows),
+                      grad_of(of.pair.second), true);
+                }
+                for (std::size_t t = 0; t < keys.size(); ++t)
+                  b_.nc_matmul(sum, writes[t].select(0, c).slice(0, 0, rows), d_[t].slice(0, w, width), true);
+              },
+              [this, to](const AccessPattern& sum) { b_.tensor_copy(to, sum, Engine::scalar); });
+        });
+      }
       // Behind all that reads d.
       each_width(
-          [&](int64_t w, int64_t width) { add_products(rounds, d_, s, c, w, width, keys, q, of_rows); });
+          [&](int64_t w, int64_t width) { add_products(rounds, d_, s, whole, w, width, keys, q, grad); });
       rounds.finish();
       b_.release(mark);
     }
@@ -438,10 +535,14 @@ class GlaBackward : public GlaDirection {
       b_.tensor_tensor(steps, tile.q, dq[t], AluOp::multiply);
       b_.tensor_tensor(of_k, tile.k, dk[t], AluOp::multiply, Engine::gpsimd);
       b_.tensor_tensor(steps, steps, of_k, AluOp::subtract);
-      for (int64_t c = 0; c < s.chunks; ++c) {
-        b_.tensor_tensor_scan(result[t].select(0, c).slice(0, columns - 1, columns, -1), ones,
-                              steps.select(0, c).slice(0, columns - 1, columns, -1),
-                              at_end_[t].slice(0, c, 1), AluOp::multiply, AluOp::add);
+      for (const GlaWhole& whole : tiles_.wholes(s)) {
+        for (int64_t c = whole.end; c-- > whole.first;) {
+          const AccessPattern from =
+              c + 1 == whole.end ? at_end_[t].slice(0, c, 1) : result[t].select(0, c + 1).slice(0, 0, 1);
+          b_.tensor_tensor_scan(result[t].select(0, c).slice(0, columns - 1, columns, -1), ones,
+                                steps.select(0, c).slice(0, columns - 1, columns, -1), from, AluOp::multiply,
+                                AluOp::add);
+        }
       }
       b_.scalar_tensor_tensor(result[t], tile.gate, AluOp::is_gt, 0.0f, AluOp::multiply, result[t]);
       b_.release(mark);

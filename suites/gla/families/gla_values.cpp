@@ -96,6 +96,15 @@ void sizes(const CaseSink& sink) {
     s.chunk = chunk;
     everywhere(sink, s, chunk != 1);
   }
+  // Of several tiles of 128 partitions, the last chunk short.
+  for (const int64_t chunk : {256, 384, 512}) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      GlaSpec s = spec("chunk-" + std::to_string(chunk) + "-of-700-rows", 700, dtype);
+      s.chunk = chunk;
+      s.gate = 0.7;
+      everywhere(sink, s, false);
+    }
+  }
   // scale enters the output, dq and the state's gradient once each (flash-linear-attention issue 47).
   for (const double scale : {2.0, 0.3, -1.0, 1.0}) {
     GlaSpec s = spec("scale-" + std::to_string(scale).substr(0, scale < 0 ? 4 : 3), 33);
