@@ -192,5 +192,28 @@ TEST(CoreSplitTest, SourcesOfAccumulation) {
   EXPECT_EQ(sources[3], (std::vector<uint32_t>{0, 2}));
 }
 
+// Thousands of scatters into a table, as the gradient of an embedding makes them: each stands for those
+// before it, whose rows it may have left.
+TEST(CoreSplitTest, SourcesOfScatters) {
+  ProgramBuilder b(core(Generation::trn2));
+  const int32_t y = b.output("y", DType::f32, 64);
+  const AccessPattern x = b.sbuf(DType::f32, 4, {2}), index = b.sbuf(DType::i32, 4, {1});
+  const AccessPattern table = hbm_tile(DType::f32, y, 0, 4, 0, {2}, {1});
+  IndirectOptions options;
+  options.index_stride = 2;
+  options.bound = 32;
+  b.memset(x, 1.0f);                                         // 0
+  b.memset_int(index, 0);                                    // 1
+  for (const bool accumulate : {false, true, true, true}) {  // 2 .. 5
+    options.dma.accumulate = accumulate;
+    b.dma_scatter(table, x, index, options);
+  }
+  b.dma_copy(x, hbm_tile(DType::f32, y, 0, 4, 2, {2}, {1}));  // 6
+  const std::vector<std::vector<uint32_t>> sources = sources_of(b.program());
+  EXPECT_EQ(sources[2], (std::vector<uint32_t>{0, 1}));
+  for (uint32_t i = 3; i < 6; ++i) EXPECT_EQ(sources[i], (std::vector<uint32_t>{0, 1, i - 1}));
+  EXPECT_EQ(sources[6], (std::vector<uint32_t>{5}));
+}
+
 }  // namespace
 }  // namespace assay::backend

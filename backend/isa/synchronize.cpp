@@ -333,8 +333,11 @@ std::vector<std::vector<uint32_t>> sources_of(const Program& program) {
       const AccessPattern& pattern = operand(program, i, k);
       if (!pattern.defined()) continue;
       const AccessRegion& region = regions[r++];
-      if (region.write)
-        log.add_write(region, bucket_bytes(program, region), index, pattern, !writes_partly(i));
+      if (!region.write) continue;
+      // What an instruction leaves of a tensor in HBM are its own sources, so that it stands for all of them:
+      // thousands of scatters into one table have one source each.
+      const bool stands_for_all = !writes_partly(i) || region.space == Space::hbm;
+      log.add_write(region, bucket_bytes(program, region), index, pattern, stands_for_all);
     }
   }
   return out;
