@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "backend/isa/access_pattern.h"
+#include "backend/kernels/gla.h"
 #include "cli/files.h"
 #include "cli/verb.h"
 #include "core/contract/contract.h"
@@ -32,7 +32,8 @@ class Costing {
   Costing(const Assumptions& all, const std::function<void(const std::string&)>& progress)
       : progress_(progress),
         generation_(backend::instance(all.instance).generation),
-        clock_(backend::core(generation_), backend::chip(generation_).cores, true) {
+        clock_(backend::core(generation_), backend::chip(generation_).cores, true),
+        pair_(backend::core(generation_), backend::chip(generation_).cores, false, 2) {
     out_.assumptions = all;
   }
 
@@ -54,9 +55,23 @@ class Costing {
       Grid grid(all().instance, layout.lnc, layout.tp, layout.fsdp, layout.replicas);
       for (const Candidate& candidate : all().candidates) {
         progress_(fmt::format("training {} {}", candidate.id, layout.id));
-        if (steps(grid, candidate, layout)) unroll(candidate, layout);
+        const std::size_t first = out_.training.size();
+        if (!steps(grid, candidate, layout)) continue;
+        unroll(candidate, layout);
+        if (layout.lnc == 1) continue;
+        const TrainingCost divided =
+            training_cost(pair_, grid, all(), candidate, layout, all().accumulation.front(), Mode::compile,
+                          MuonExchange::all_to_all);
+        add_divided(out_.training[first], divided, true);
       }
     }
+  }
+
+  template <class Cost>
+  void add_divided(const Cost& shared, const Cost& divided, bool training) {
+    if (!shared.refused.empty() || !divided.refused.empty()) return;
+    out_.divided.push_back(
+        {shared.candidate, shared.layout, training, shared.tokens_per_s, divided.tokens_per_s});
   }
 
   // False if the layout is refused, which no way to step changes: one row says so.
@@ -100,10 +115,13 @@ class Costing {
     for (const DecodeLayout& layout : all().decode) {
       for (const Candidate& candidate : all().candidates) {
         progress_(fmt::format("decode {} {}", candidate.id, layout.id));
+        const std::size_t first = out_.decode.size();
         for (const Mode mode : {Mode::compile, Mode::eager}) {
           out_.decode.push_back(decode_cost(clock_, all(), candidate, layout, mode));
           if (!out_.decode.back().refused.empty()) break;
         }
+        if (layout.lnc == 1) continue;
+        add_divided(out_.decode[first], decode_cost(pair_, all(), candidate, layout, Mode::compile), false);
       }
     }
   }
@@ -140,7 +158,7 @@ class Costing {
                           MuonExchange::all_to_all, parts);
         costs.push_back({candidate.id, layout->id, cost.refused, chunk,
                          parts.attention.seconds + parts.attention_backward.seconds, cost.tokens_per_s, 0,
-                         chunk > backend::kPartitions});
+                         backend::GlaTiles::tiles_of(chunk) == 0});
         if (chunk == all().chunk_size) assumed = cost.tokens_per_s;
       }
       for (ChunkCost& cost : costs) {
@@ -233,6 +251,12 @@ class Costing {
       any_training.insert(any_training.end(), tokens.begin(), tokens.end());
       any_decoding.insert(any_decoding.end(), decoded.begin(), decoded.end());
     }
+    std::vector<Figure> divided_training, divided_decoding;
+    for (const DividedCost& d : out_.divided) {
+      (d.training ? divided_training : divided_decoding).push_back({d.divided, d.candidate + " " + d.layout});
+    }
+    range("training tokens/s, divided kernels", published.training_tokens_per_s, divided_training);
+    range("decode tokens/s, divided kernels", published.decode_tokens_per_s, divided_decoding);
     range("training tokens/s, either mode", published.training_tokens_per_s, any_training);
     range("decode tokens/s, either mode", published.decode_tokens_per_s, any_decoding);
     std::vector<Figure> chunks, states;
@@ -251,7 +275,7 @@ class Costing {
 
   const std::function<void(const std::string&)>& progress_;
   backend::Generation generation_;
-  PartClock clock_;
+  PartClock clock_, pair_;  // of a physical core, and of two that work together
   Report out_;
 };
 

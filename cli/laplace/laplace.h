@@ -32,7 +32,7 @@ struct ChunkCost {
   int64_t chunk = 0;
   double attention_s = 0;             // a layer's, both passes
   double tokens_per_s = 0, gain = 0;  // of the assumed chunk size against this one
-  bool composed = false;              // of more rows than partitions: no kernel, composed of operators
+  bool composed = false;              // no kernel takes it: composed of operators
 };
 // The statically unrolled backward pass of a layer's attention and of all layers, against the limit.
 struct UnrolledCount {
@@ -47,6 +47,13 @@ struct RankTiming {
   int64_t tokens = 0;
   uint64_t instructions = 0;
   double simulated_s = 0, generate_and_time_s = 0, cpu_s = 0;
+};
+// Tokens/s of a layout of LNC 2, compiled: two Programs that share a rank's work at no cost, as assumed, or
+// one whose kernels are divided between the cores.
+struct DividedCost {
+  std::string candidate, layout;
+  bool training = true;  // else decoding
+  double shared = 0, divided = 0;
 };
 // Where a published figure falls in what was computed.
 struct Range {
@@ -67,6 +74,7 @@ struct Report {
   Assumptions assumptions;
   std::vector<TrainingCost> training;
   std::vector<DecodeCost> decode;
+  std::vector<DividedCost> divided;
   std::vector<ChunkCost> chunks;
   std::vector<UnrolledCount> unrolled;
   std::vector<PartRow> parts;  // of each candidate's first layout

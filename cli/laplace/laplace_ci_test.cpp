@@ -215,6 +215,13 @@ TEST_F(BenchLaplace, TablesHoldTogether) {
   EXPECT_GT(throughput.at("S gridcompileall_to_all4"), throughput.at("S gridcompileall_to_all1"))
       << "the optimiser is shared by more tokens";
   EXPECT_GT(throughput.at("S gridcompileall_to_all1"), throughput.at("S gridcompilegather_broadcast1"));
+  // Only the layout of LNC 2, which one candidate can take: divided kernels gain something over one core.
+  ASSERT_EQ(report.at("divided").size(), 1u);
+  const Json& divided = report.at("divided")[0];
+  EXPECT_EQ(divided.at("layout"), "grid");
+  EXPECT_EQ(divided.at("work"), "training");
+  EXPECT_EQ(divided.at("shared_tokens_per_s"), throughput.at("S gridcompileall_to_all1"));
+  EXPECT_GT(divided.at("divided_tokens_per_s"), 0.5 * divided.at("shared_tokens_per_s").get<double>());
   for (const Json& range : report.at("ranges")) {
     EXPECT_LE(range.at("lowest"), range.at("highest")) << range;
     EXPECT_EQ(range.at("inside"),

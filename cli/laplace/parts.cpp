@@ -57,8 +57,10 @@ models::GlaPart part_of(const models::GlaConfig& config, const Work& work) {
   return part;
 }
 
-PartClock::PartClock(const backend::CoreDescription& core, int active_cores, bool eager)
-    : core_(core), clock_(core, {active_cores, false}), eager_(eager) {}
+PartClock::PartClock(const backend::CoreDescription& core, int active_cores, bool eager, int lnc)
+    : core_(core), clock_(core, {active_cores, false}), eager_(eager) {
+  options_.lnc = lnc;
+}
 
 double PartClock::eager_call_s(const Graph& graph, const Node& node, bool& launched) {
   const Graph alone = single_node_graph(graph, node);
@@ -66,7 +68,7 @@ double PartClock::eager_call_s(const Graph& graph, const Node& node, bool& launc
   const auto [known, is_new] = calls_.try_emplace(key, -1);
   if (is_new) {
     const backend::LegalNode legal = backend::read_node(alone, alone.nodes.front());
-    const backend::CompiledCall compiled = backend::compile_call(legal.call, core_, {});
+    const backend::CompiledCall compiled = backend::compile_call(legal.call, core_, options_);
     timed_ += compiled.program.instructions.size();
     if (!compiled.program.instructions.empty()) known->second = clock_.time(compiled.program).seconds;
   }
@@ -75,7 +77,7 @@ double PartClock::eager_call_s(const Graph& graph, const Node& node, bool& launc
 }
 
 PartCost PartClock::cost(const Graph& graph) {
-  const backend::CompiledGraph compiled = backend::compile_graph(graph, core_, {}, kAnyHbm);
+  const backend::CompiledGraph compiled = backend::compile_graph(graph, core_, options_, kAnyHbm);
   const backend::TimingResult timing = clock_.time(compiled.program);
   timed_ += timing.instructions;
   PartCost out;
@@ -96,7 +98,7 @@ PartCost PartClock::cost(const Graph& graph) {
 }
 
 double PartClock::in_full_s(const Graph& graph, int64_t repeats) {
-  const backend::CompiledGraph compiled = backend::compile_graph(graph, core_, {}, kAnyHbm);
+  const backend::CompiledGraph compiled = backend::compile_graph(graph, core_, options_, kAnyHbm);
   const backend::Stretch stretch{&compiled.program, repeats};
   const backend::TimingResult timing = clock_.time({&stretch, 1});
   timed_ += timing.instructions;

@@ -1,4 +1,4 @@
-// What one physical core needs for the parts of a step, by the clock, without data.
+// What a core needs for the parts of a step, by the clock, without data.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/compiler/options.h"
 #include "backend/simulator/timing/clock.h"
 #include "core/graph/graph.h"
 #include "models/parallel/gla_parts.h"
@@ -39,8 +40,11 @@ models::GlaPart part_of(const models::GlaConfig& config, const Work& work);  // 
 
 class PartClock {
  public:
-  // `active_cores` stream from the chip's HBM; node-by-node costs are left out without `eager`.
-  PartClock(const backend::CoreDescription& core, int active_cores, bool eager);
+  // `active_cores` stream from the chip's HBM; node-by-node costs are left out without `eager`. With `lnc` 2
+  // the core is a logical one of two, among which the compiler divides every kernel
+  // (backend/compiler/core_split.h); engine times are then those of its first core, instructions those of
+  // both.
+  PartClock(const backend::CoreDescription& core, int active_cores, bool eager, int lnc = 1);
 
   PartCost cost(const Graph& graph);
   // The same `repeats` times, every one timed in full: seconds of all of them.
@@ -58,12 +62,14 @@ class PartClock {
   const PartCost& adamw_elements(int64_t elements);
 
   const backend::CoreDescription& core() const { return core_; }
+  int lnc() const { return options_.lnc; }
   uint64_t timed_instructions() const { return timed_; }
 
  private:
   double eager_call_s(const Graph& graph, const Node& node, bool& launched);
 
   const backend::CoreDescription& core_;
+  backend::CompileOptions options_;
   backend::Clock clock_;
   bool eager_;
   uint64_t timed_ = 0;

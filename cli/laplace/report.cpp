@@ -106,14 +106,26 @@ std::string decode_text(const Report& r) {
   return out;
 }
 
+std::string divided_text(const Report& r) {
+  std::string out = fmt::format(
+      "\nTwo cores to a rank (LNC 2), compiled, tokens/s: two Programs that share its work at no cost, as "
+      "assumed, and one whose kernels are divided\n{:<4}{:<13}{:<10}{:>12}{:>12}{:>9}\n",
+      "id", "layout", "", "shared", "divided", "");
+  for (const DividedCost& d : r.divided) {
+    out += fmt::format("{:<4}{:<13}{:<10}{:>12}{:>12}{:>9}\n", d.candidate, d.layout,
+                       d.training ? "training" : "decoding", whole(d.shared), whole(d.divided),
+                       signed_percent(d.divided / d.shared - 1));
+  }
+  return out;
+}
+
 std::string chunks_text(const Report& r) {
   std::string out = fmt::format("\nChunk sizes, compiled\n{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}  {}\n", "id",
                                 "layout", "chunk", "attention, layer ms", "tokens/s", "gain of assumed", "");
   for (const ChunkCost& c : r.chunks) {
     out += fmt::format("{:<4}{:<13}{:>7}{:>20}{:>12}{:>20}  {}\n", c.candidate, c.layout, c.chunk,
                        milliseconds(c.attention_s), c.refused.empty() ? whole(c.tokens_per_s) : c.refused,
-                       signed_percent(c.gain),
-                       c.composed ? "no kernel for more rows than partitions: composed of operators" : "");
+                       signed_percent(c.gain), c.composed ? "no kernel: composed of operators" : "");
   }
   out += fmt::format(
       "\nThe unrolled backward pass, instructions of a core\n{:<4}{:<13}{:>8}{:>18}{:>14}{:>12}{:>10}\n",
@@ -172,8 +184,8 @@ std::string state_text(const Report& r) {
 std::string report_text(const Report& r) {
   return fmt::format("Assumptions {}; Programs and times are those of Assay's compiler and clock\n\n",
                      r.assumptions.hash) +
-         candidates_text(r) + training_text(r) + parts_text(r) + decode_text(r) + chunks_text(r) +
-         state_text(r) + ranges_text(r);
+         candidates_text(r) + training_text(r) + parts_text(r) + decode_text(r) + divided_text(r) +
+         chunks_text(r) + state_text(r) + ranges_text(r);
 }
 
 std::string report_json(const Report& r) {
@@ -234,6 +246,14 @@ std::string report_json(const Report& r) {
                   {"state_share_of_hbm", d.state_share}});
     }
     decode.push_back(std::move(row));
+  }
+  Json divided = Json::array();
+  for (const DividedCost& d : r.divided) {
+    divided.push_back({{"candidate", d.candidate},
+                       {"layout", d.layout},
+                       {"work", d.training ? "training" : "decoding"},
+                       {"shared_tokens_per_s", d.shared},
+                       {"divided_tokens_per_s", d.divided}});
   }
   for (const ChunkCost& c : r.chunks) {
     chunks.push_back({{"candidate", c.candidate},
@@ -311,6 +331,7 @@ std::string report_json(const Report& r) {
            {"training", training},
            {"parts", parts},
            {"decode", decode},
+           {"divided", divided},
            {"chunk_sizes", chunks},
            {"unrolled_backward", unrolled},
            {"concurrency", concurrency},

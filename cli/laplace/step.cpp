@@ -68,6 +68,8 @@ std::string does_not_fit(int64_t bytes, int64_t memory) {
 
 }  // namespace
 
+int cores_apart(const PartClock& clock, int lnc) { return lnc / clock.lnc(); }
+
 std::string_view name_of(Mode mode) { return mode == Mode::compile ? "compile" : "eager"; }
 std::string_view name_of(MuonExchange exchange) {
   return exchange == MuonExchange::all_to_all ? "all_to_all" : "gather_broadcast";
@@ -144,7 +146,7 @@ int64_t layer_parameters(const models::GlaConfig& config, int tp) {
 TrainingCost training_cost(PartClock& clock, Grid& grid, const Assumptions& all, const Candidate& candidate,
                            const TrainingLayout& layout, int64_t accumulation, Mode mode,
                            MuonExchange exchange) {
-  const Work work{layout.sequences / layout.lnc, all.sequence_length, layout.tp};
+  const Work work{layout.sequences / cores_apart(clock, layout.lnc), all.sequence_length, layout.tp};
   try {
     return training_cost(clock, grid, all, candidate, layout, accumulation, mode, exchange,
                          clock.training(candidate.config, work));
@@ -171,16 +173,17 @@ TrainingCost training_cost(PartClock& clock, Grid& grid, const Assumptions& all,
   const backend::CoreDescription& core = clock.core();
   const backend::ChipDescription& chip = backend::chip(core.generation);
   const int64_t rank_tokens = layout.sequences * all.sequence_length;
+  const int64_t apart = cores_apart(clock, layout.lnc);
   out.tokens = rank_tokens * layout.fsdp * layout.replicas * accumulation;
 
   // What fits (bytes of a rank). Sharded over tp and fsdp: bf16 weights, f32 master, momenta, gradients.
   const int64_t layer = layer_parameters(c, layout.tp);
   const int64_t table = rounded_up(c.vocab_size, layout.tp) * c.hidden_size;
   const int64_t held = rounded_up(c.num_hidden_layers * layer + 2 * table, layout.fsdp);
-  const int64_t saved_layer = parts.saved_layer * layout.lnc;
+  const int64_t saved_layer = parts.saved_layer * apart;
   const int64_t stream = rank_tokens * c.hidden_size * 2;
   const int64_t base = held * (2 + 4 + 4 + 4) + 2 * table / layout.fsdp * 4 + 2 * layer * 2 + layer * 4 +
-                       table * (2 + 4) + parts.saved_head * layout.lnc;
+                       table * (2 + 4) + parts.saved_head * apart;
   const int64_t memory = chip.hbm_bytes / chip.cores * layout.lnc;
   out.recomputes = base + c.num_hidden_layers * saved_layer > memory;
   out.memory_bytes = base + (out.recomputes ? c.num_hidden_layers * stream + saved_layer
@@ -268,7 +271,7 @@ TrainingCost training_cost(PartClock& clock, Grid& grid, const Assumptions& all,
   // The optimiser, on the ranks of one replica.
   const Optimiser optimiser = optimiser_of(c);
   const int owners = layout.tp * layout.fsdp;
-  const int64_t cores = int64_t{owners} * layout.lnc;
+  const int64_t cores = owners * apart;
   const double norm = collective(Along::tp_and_fsdp, CollectiveOp::all_reduce, DType::f32, 1);
   double exchanges = 0;
   if (exchange == MuonExchange::all_to_all) {
@@ -284,7 +287,8 @@ TrainingCost training_cost(PartClock& clock, Grid& grid, const Assumptions& all,
   }
   const PartCost& muon = clock.muon_elements(rounded_up(optimiser.muon_elements, cores));
   const PartCost& adamw = clock.adamw_elements(rounded_up(optimiser.adamw_elements, cores));
-  const double own = orthogonalise_s(clock, optimiser, owners, mode, out.instructions) / layout.lnc;
+  const double own =
+      orthogonalise_s(clock, optimiser, owners, mode, out.instructions) / static_cast<double>(apart);
   out.instructions += muon.instructions + adamw.instructions;
   out.optimiser_s = norm + exchanges + own + of(muon) + of(adamw);
 
@@ -310,10 +314,11 @@ DecodeCost decode_cost(PartClock& clock, const Assumptions& all, const Candidate
   out.layout = layout.id;
   out.mode = mode;
   out.sequences = rounded_up(all.decode_sequences, groups);
-  // The cores of a rank share heads and columns, or else its sequences.
-  const int64_t wide = int64_t{layout.tp} * layout.lnc;
+  // Cores with Programs of their own share heads and columns, or else sequences.
+  const int64_t apart = cores_apart(clock, layout.lnc);
+  const int64_t wide = layout.tp * apart;
   const bool by_heads = c.num_heads % wide == 0 && c.mlp_size() % wide == 0;
-  const Work work{by_heads ? out.sequences : rounded_up(out.sequences, layout.lnc), 1,
+  const Work work{by_heads ? out.sequences : rounded_up(out.sequences, apart), 1,
                   by_heads ? wide : layout.tp};
   try {
     const DecodeParts& parts = clock.decode(c, work);

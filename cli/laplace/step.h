@@ -45,7 +45,7 @@ struct TrainingCost {
   double seconds = 0, tokens_per_s = 0, mfu = 0;
   double compute_s = 0, tensor_parallel_s = 0, fsdp_exposed_s = 0, optimiser_s = 0, host_s = 0;
   int64_t memory_bytes = 0;   // of a rank
-  uint64_t instructions = 0;  // of a core
+  uint64_t instructions = 0;  // of a core, or of both that a Program is divided among
   int64_t programs = 0;       // by the instruction limit
 };
 
@@ -56,7 +56,13 @@ double decode_flops(const models::GlaConfig& config);
 // Elements of matrices that are multiplied with: all but the embedding table.
 int64_t matrix_parameters(const models::GlaConfig& config);
 
-// Throws nothing for a layout that the candidate cannot take: `refused` says why.
+// Physical cores of a rank that have Programs of their own: with a clock of single cores all `lnc`, which
+// share a rank's work at no cost, as the assumptions say; with one of logical cores (lnc 2) one pair, among
+// whose cores kernels are divided.
+int cores_apart(const PartClock& clock, int lnc);
+
+// Throws nothing for a layout that the candidate cannot take: `refused` says why. `layout.lnc` is a multiple
+// of the clock's.
 TrainingCost training_cost(PartClock& clock, Grid& grid, const Assumptions& all, const Candidate& candidate,
                            const TrainingLayout& layout, int64_t accumulation, Mode mode,
                            MuonExchange exchange);

@@ -72,7 +72,11 @@ page.append(
     numeric("step", r => r.step_s, seconds), numeric("compute", r => r.compute_s, seconds), numeric("collectives", r => r.collective_s, seconds), numeric("host", r => r.host_s, seconds),
     numeric("launches", r => r.launches), numeric("tokens/s", r => r.tokens_per_s, rate), numeric("states of HBM", r => r.state_share_of_hbm, percent, "share of its bandwidth that states take")],
     decoding, {filter: {name: "modes", value: r => r.mode}, size: 30})),
-  ...section("Chunk sizes, compiled", "Step time with other chunks, the rest as it was. Chunks of more rows than a core has partitions (128) have no kernel: they are composed of operators, and the range above leaves them out.", table([
+  ...section("Two cores to a rank, compiled", "LNC 2: two Programs that share a rank's work at no cost, as assumed, and one whose kernels the compiler divides between the cores.", table([
+    worded("candidate", r => r.candidate), worded("layout", r => r.layout), worded("", r => r.work), numeric("shared, tokens/s", r => r.shared_tokens_per_s, rate),
+    numeric("divided, tokens/s", r => r.divided_tokens_per_s, rate), numeric("difference", r => r.divided_tokens_per_s / r.shared_tokens_per_s - 1, signed)],
+    data.divided, {filter: {name: "work", value: r => r.work}, size: 30})),
+  ...section("Chunk sizes, compiled", "Step time with other chunks, the rest as it was. Those of more rows than a core has partitions (128) are cut into tiles that meet pair by pair; the range above leaves out what no kernel takes.", table([
     worded("candidate", r => r.candidate), worded("layout", r => r.layout), numeric("chunk", r => r.chunk), numeric("attention", r => r.attention_s, seconds, "of a layer, both passes"),
     numeric("tokens/s", r => r.tokens_per_s, rate), numeric(`gain of ${data.chunk_size}`, r => r.gain, signed), worded("", r => r.not_possible || (r.composed ? "composed of operators" : ""))],
     data.chunk_sizes, {search: false})),
