@@ -7,7 +7,7 @@ namespace assay::models {
 ValueId LayerBuilder::parameter(const std::string& name, const Shape& shape) {
   std::string id = "p_" + name;
   std::replace(id.begin(), id.end(), '.', '_');
-  return e_.builder().input(id, dtype_, shape, InputKind::parameter, name);
+  return e_.cast(e_.builder().input(id, held_in_, shape, InputKind::parameter, name), dtype_);
 }
 
 ValueId LayerBuilder::linear(ValueId x, const std::string& name, int64_t out, bool bias) {

@@ -1,18 +1,21 @@
 // What language models are made of, inside a graph under construction.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "models/emitter.h"
 
 namespace assay::models {
 
-// Parameters are inputs of one dtype: "model.norm.weight" is the value "p_model_norm_weight".
+// Parameters are inputs of one dtype, `held_in`: "model.norm.weight" is the value "p_model_norm_weight". What
+// reads them gets them in `dtype`.
 class LayerBuilder {
  public:
-  LayerBuilder(GraphBuilder& builder, DType dtype, double norm_eps)
-      : e_(builder), dtype_(dtype), norm_eps_(norm_eps) {}
+  LayerBuilder(GraphBuilder& builder, DType dtype, std::optional<DType> held_in, double norm_eps)
+      : e_(builder), dtype_(dtype), held_in_(held_in.value_or(dtype)), norm_eps_(norm_eps) {}
 
+  // In `dtype`.
   ValueId parameter(const std::string& name, const Shape& shape);
   // x W^T (+ b) with "NAME.weight" [out, in] and "NAME.bias".
   ValueId linear(ValueId x, const std::string& name, int64_t out, bool bias = false);
@@ -27,7 +30,7 @@ class LayerBuilder {
   Emitter e_;
 
  private:
-  DType dtype_;
+  DType dtype_, held_in_;
   double norm_eps_;
 };
 

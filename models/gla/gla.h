@@ -38,6 +38,9 @@ struct GlaGraph {
   int64_t batch = 1;
   int64_t length = 1;  // 1 with `state`: a decode step
   DType dtype = DType::f32;
+  // Weights are held in this dtype and cast to `dtype` where they are read (their gradients back); none:
+  // `dtype`.
+  std::optional<DType> parameters;
   GlaForm form = GlaForm::fused;
   bool state = false;  // initial states are inputs: "state" of the layer, "state_N" of layer N of the model
   bool mask = false;   // input "mask" [B, T] bool: false where a row is padding, which leaves the state alone

@@ -6,7 +6,7 @@
 namespace assay::models {
 
 GlaBuilder::GlaBuilder(GraphBuilder& builder, const GlaConfig& config, const GlaGraph& graph)
-    : LayerBuilder(builder, graph.dtype, config.norm_eps), config_(config), graph_(graph) {
+    : LayerBuilder(builder, graph.dtype, graph.parameters, config.norm_eps), config_(config), graph_(graph) {
   config.check();
   if (graph.batch < 0 || graph.length < 0) {
     throw Error(ErrorCode::invalid_argument, "GLA: batch and length cannot be negative");

@@ -16,7 +16,9 @@ namespace {
 class TransformerBuilder : public LayerBuilder {
  public:
   TransformerBuilder(GraphBuilder& builder, const TransformerConfig& config, const TransformerGraph& graph)
-      : LayerBuilder(builder, graph.dtype, config.norm_eps), config_(config), graph_(graph) {}
+      : LayerBuilder(builder, graph.dtype, graph.parameters, config.norm_eps),
+        config_(config),
+        graph_(graph) {}
 
   ValueId logits(ValueId ids) {
     const ValueId table = parameter("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/graph/builder.h"
 
@@ -27,6 +28,7 @@ struct TransformerConfig {
 struct TransformerGraph {
   int64_t batch = 1, length = 1;
   DType dtype = DType::f32;
+  std::optional<DType> parameters;  // as in GlaGraph (models/gla/gla.h)
   // With `loss` one output, the mean cross entropy with input "labels"; else logits [batch, length, vocab].
   bool loss = false;
   int64_t batches = 0;  // above 0: symbols and labels come from read_batch (models/training/batches.h)

@@ -61,7 +61,7 @@ int64_t parameters_of(const Case& c) {
 
 TEST(TrainingSuite, ModelsHaveOneSize) {
   const auto& cases = training_cases();
-  for (const char* run : {"/f32/mini/step", "/bf16/mini/step", "/f32/1m/200-steps"}) {
+  for (const char* run : {"/f32/mini/step", "/bf16/mini/step", "/mixed/mini/step", "/f32/1m/200-steps"}) {
     const auto gla = static_cast<double>(parameters_of(cases.at(std::string("training/gla") + run))),
                transformer =
                    static_cast<double>(parameters_of(cases.at(std::string("training/transformer") + run)));
@@ -97,6 +97,25 @@ TEST(TrainingSuite, StepsCarryAllThatChanges) {
   }
 }
 
+// What the optimisers hold and add to is f32; what products of the model read is bf16.
+TEST(TrainingSuite, MixedNumbersKeepF32Parameters) {
+  for (const char* model : {"gla", "transformer"}) {
+    const Case& c = training_cases().at("training/" + std::string(model) + "/mixed/mini/6-steps");
+    const auto dtype = [&](ValueId id) { return c.graph->values.at(static_cast<std::size_t>(id)).dtype; };
+    for (const auto& [name, recipe] : c.inputs) {
+      if (!name.starts_with("p_")) continue;
+      EXPECT_EQ(recipe.dtype, DType::f32) << name;
+    }
+    int products = 0;
+    for (const Node& node : c.graph->nodes) {
+      if (node.op != "aten::mm.default" && node.op != "aten::linear.default") continue;
+      EXPECT_EQ(dtype(node.outputs.at(0)), DType::bf16) << node.name;
+      ++products;
+    }
+    EXPECT_GT(products, 10);
+  }
+}
+
 TEST(TrainingSuite, AsksForDescentResumptionAndSilence) {
   const auto& cases = training_cases();
   for (const char* model : {"gla", "transformer"}) {
@@ -106,7 +125,7 @@ TEST(TrainingSuite, AsksForDescentResumptionAndSilence) {
     EXPECT_LT(whole.checks.descends, 0.7) << "well below the start";
     EXPECT_TRUE(whole.checks.resumes);
     EXPECT_TRUE(whole.checks.unobserved);
-    for (const char* dtype : {"f32", "bf16"}) {
+    for (const char* dtype : {"f32", "bf16", "mixed"}) {
       const std::string mini = "training/" + std::string(model) + "/" + dtype + "/mini/";
       EXPECT_TRUE(cases.at(mini + "resume").checks.resumes);
       EXPECT_TRUE(cases.at(mini + "log-every-step").checks.unobserved);
