@@ -65,6 +65,7 @@ TEST_F(ExitStatus, FilesThatAreMissing) {
   expect_refused({"check", kModel, "--inputs", "none.safetensors"}, "none.safetensors");
   expect_refused({"check", kModel, "--expect", "none.safetensors"}, "none.safetensors");
   expect_refused({"sweep", "none.csv"}, "none.csv");
+  expect_refused({"sweep", ".", "--dtype", "bf16"}, "only models of a catalogue");
   expect_refused({"report", "none"}, "none");
   expect_refused({"compare", "none", "none"}, "none");
   expect_refused({"abi-test", "none.so"}, "none.so");
@@ -155,6 +156,11 @@ TEST_F(ExitStatus, PassesFailuresAndNothing) {
   r = assay({"sweep", kCatalogue, "--backend", "reference", "--filter", "*bert*", "--out", "sweep"});
   EXPECT_EQ(r.status, 0) << r;
   EXPECT_THAT(r.last_line(), MatchesRegex("[0-9]+ passed, 0 failed, [0-9]+ skipped"));
+
+  r = assay({"sweep", kCatalogue, "--dtype", "bf16", "--backend", "trainium", "--filter", "*bert", "--mode",
+             "eager,compile", "--out", "bf16"});
+  EXPECT_EQ(r.status, 0) << r;
+  EXPECT_THAT(r.last_line(), MatchesRegex("4 passed, 0 failed, [0-9]+ skipped"));
 
   EXPECT_EQ(assay({"report", "good", "bad"}).status, 0);
   EXPECT_EQ(assay({"compare", "good", "good"}).status, 0);

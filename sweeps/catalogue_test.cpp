@@ -134,5 +134,24 @@ TEST_F(Catalogue, SizesThatDependOnDataAreUnsupportedWithTheNode) {
   }
 }
 
+// Every model that ships, as if it had been exported in bf16.
+TEST(ShippedCatalogue, CanBeHadInBf16) {
+  const std::vector<Case> cases = in_float_dtype(
+      read_catalogue(ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv").cases, DType::bf16);
+  ASSERT_EQ(cases.size(), 24u);
+  for (const Case& c : cases) {
+    ASSERT_NE(c.graph, nullptr) << c.id << ": " << c.graph_error;
+    EXPECT_TRUE(c.id.starts_with("models-bf16/")) << c.id;
+    EXPECT_EQ(c.golden, "") << c.id;
+    int converted = 0;
+    for (const auto& [name, tensor] : c.load_weights()) {
+      EXPECT_NE(tensor.dtype(), DType::f32) << c.id << " " << name;
+      converted += tensor.dtype() == DType::bf16 ? 1 : 0;
+    }
+    EXPECT_GT(converted, 0) << c.id;
+    EXPECT_NO_THROW(materialise_inputs(c, 0)) << c.id;
+  }
+}
+
 }  // namespace
 }  // namespace assay::sweeps

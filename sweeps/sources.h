@@ -19,6 +19,11 @@ struct Source {
 // case with `graph_error`. Ids are "models/ID".
 Source read_catalogue(const std::string& csv_path);
 
+// Models of a catalogue that are in f32, in another floating dtype (core/graph/float_dtype.h), their weights
+// rounded once: "models-DTYPE/ID". Golden files do not apply. A model that cannot be had so becomes a case
+// with `graph_error`.
+std::vector<Case> in_float_dtype(std::vector<Case> cases, DType dtype);
+
 // One `.pt2` or catalogue file; id: file name without suffix. `inputs` and `expected` are safetensors paths,
 // or NAME.in.safetensors and NAME.out.safetensors beside the file where these exist. Throws Error if anything
 // is malformed.

@@ -38,7 +38,8 @@ struct BenchFlags {
 };
 
 constexpr const char* kWhat =
-    "ops, models, layers, gla, muon, compile, collectives, calibration, harness, laplace, recall";
+    "ops, models, models-bf16, layers, gla, muon, compile, collectives, calibration, harness, laplace, "
+    "recall";
 
 // `instead`: cases to judge in place of some (BenchOptions::judged_instead).
 std::vector<Case> cases_of(const std::vector<std::string>& what,
@@ -56,6 +57,9 @@ std::vector<Case> cases_of(const std::vector<std::string>& what,
       more = suites::bench_op_cases();
     } else if (name == "models") {
       more = sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases;
+    } else if (name == "models-bf16") {
+      more = sweeps::in_float_dtype(
+          sweeps::read_catalogue(find_data("sweeps/catalogue/architectures.csv")).cases, DType::bf16);
     } else if (name == "layers") {
       add(suites::bench_layer_cases());
     } else if (name == "gla") {

@@ -13,13 +13,19 @@
 namespace assay::cli {
 namespace {
 
-sweeps::Source source_of(const std::string& what) {
+sweeps::Source source_of(const std::string& what, const std::string& dtype) {
   if (what.starts_with("generated:")) {
     throw Error(ErrorCode::unsupported, "sweep " + what +
                                             ": generated configurations are not built in this version; "
                                             "give a catalogue (.csv) or a folder of .pt2 files");
   }
   require_input(what, "a catalogue (.csv) or a folder of .pt2 files");
+  if (!dtype.empty() && !what.ends_with(".csv")) {
+    throw Error(ErrorCode::invalid_argument,
+                "sweep " + what + " --dtype " + dtype +
+                    ": only models of a catalogue (.csv) can be had in another dtype; a .pt2 file holds the "
+                    "dtype that it was exported in");
+  }
   if (std::filesystem::is_directory(what)) return {sweeps::read_model_folder(what), {}};
   if (what.ends_with(".jsonl")) {
     throw Error(ErrorCode::unsupported,
@@ -27,7 +33,9 @@ sweeps::Source source_of(const std::string& what) {
                     ": configurations are not built in this version; give a catalogue (.csv) or a "
                     "folder of .pt2 files");
   }
-  return sweeps::read_catalogue(what);
+  sweeps::Source source = sweeps::read_catalogue(what);
+  if (!dtype.empty()) source.cases = sweeps::in_float_dtype(std::move(source.cases), *parse_dtype(dtype));
+  return source;
 }
 
 }  // namespace
@@ -38,10 +46,16 @@ void register_sweep(VerbTable& table) {
        [](CLI::App& command) -> std::function<int()> {
          auto flags = add_run_flags(command);
          auto what = std::make_shared<std::string>();
+         auto dtype = std::make_shared<std::string>();
          command.add_option("CATALOGUE", *what, "catalogue (.csv), or folder of .pt2 files")->required();
-         return [flags, what] {
+         command
+             .add_option("--dtype", *dtype,
+                         "models of the catalogue in this floating dtype instead of f32: bf16, f16")
+             ->check(CLI::IsMember({"bf16", "f16"}));
+         return [flags, what, dtype] {
            RunOptions options = checked(*flags, "sweep", {*what});
-           sweeps::Source source = source_of(*what);
+           sweeps::Source source = source_of(*what, *dtype);
+           if (!dtype->empty()) options.arguments.insert(options.arguments.end(), {"--dtype", *dtype});
            options.not_exported = std::move(source.not_exported);
            return execute(options, std::move(source.cases));
          };

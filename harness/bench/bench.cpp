@@ -178,8 +178,6 @@ BenchResult bench_cases(const BenchOptions& options, const std::vector<Case>& ca
   // Started when the first case is timed: a backend that is not there has no case that passed.
   std::optional<Timer> timer, peer;
   const int64_t total = static_cast<int64_t>(statuses.size());
-  double log_sum = 0;
-  int64_t timed = 0;
   for (const Case& c : cases) {
     for (const std::string& mode : options.run.modes) {
       const auto own = statuses.find({c.id, mode});
@@ -197,16 +195,11 @@ BenchResult bench_cases(const BenchOptions& options, const std::vector<Case>& ca
         if (!timer) timer.emplace(result.backend, options);
         if (!result.peer.empty() && !peer) peer.emplace(result.peer, options);
         time_row(options, c, *timer, peer ? &*peer : nullptr, row);
-        if (row.not_timed.empty() && !row.seconds.empty()) {
-          log_sum += std::log(row.ratio.ratio);
-          ++timed;
-        }
       }
       result.rows.push_back(std::move(row));
       if (progress) progress(result.rows.back(), static_cast<int64_t>(result.rows.size()), total);
     }
   }
-  if (peer && timed > 0) result.geometric_mean_ratio = std::exp(log_sum / static_cast<double>(timed));
   return result;
 }
 

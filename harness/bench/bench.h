@@ -41,7 +41,6 @@ struct BenchRow {
 struct BenchResult {
   std::string backend, peer;
   std::vector<BenchRow> rows;
-  double geometric_mean_ratio = 0;  // over timed rows; 0 without a peer
   bool infrastructure_error = false;
 };
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "harness/bench/bench.h"
@@ -7,6 +9,43 @@
 #include "harness/record/duration.h"
 
 namespace assay {
+namespace {
+
+double geometric_mean(const std::vector<double>& ratios) {
+  double sum = 0;
+  for (const double ratio : ratios) sum += std::log(ratio);
+  return std::exp(sum / static_cast<double>(ratios.size()));
+}
+
+// Each mode apart: the peer's compile mode is another compiler's. What is compiled here is also held against
+// the peer's eager mode, from which a model moves.
+std::string means_text(const BenchResult& result) {
+  std::map<std::string, std::vector<double>> by_mode;
+  std::map<std::string, double> peer_eager;  // by id
+  for (const BenchRow& row : result.rows) {
+    if (row.seconds.empty() || row.peer_seconds.empty()) continue;
+    by_mode[row.mode].push_back(row.ratio.ratio);
+    if (row.mode == "eager") peer_eager[row.id] = median_of(row.peer_seconds);
+  }
+  std::string out;
+  for (const auto& [mode, ratios] : by_mode) {
+    out += fmt::format("geometric mean of the ratios{} (below 1: {} is faster): {:.3f}\n",
+                       by_mode.size() > 1 ? ", " + mode : "", result.backend, geometric_mean(ratios));
+  }
+  std::vector<double> moved;
+  for (const BenchRow& row : result.rows) {
+    if (row.mode != "compile" || row.seconds.empty()) continue;
+    if (const auto peer = peer_eager.find(row.id); peer != peer_eager.end())
+      moved.push_back(median_of(row.seconds) / peer->second);
+  }
+  if (!moved.empty()) {
+    out += fmt::format("compiled on {} against eager on {}, geometric mean: {:.3f}\n", result.backend,
+                       result.peer, geometric_mean(moved));
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string bench_text(const BenchResult& result) {
   std::size_t width = 8;
@@ -28,10 +67,7 @@ std::string bench_text(const BenchResult& result) {
     if (row.difference) out += fmt::format("  outputs differ by {:.1e}", *row.difference);
     out += "\n";
   }
-  if (result.geometric_mean_ratio > 0) {
-    out += fmt::format("geometric mean of the ratios (below 1: {} is faster): {:.3f}\n", result.backend,
-                       result.geometric_mean_ratio);
-  }
+  out += means_text(result);
   return out;
 }
 

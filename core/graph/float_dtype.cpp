@@ -1,0 +1,72 @@
+#include "core/graph/float_dtype.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/opset/call.h"
+#include "core/opset/shapes.h"
+
+namespace assay {
+namespace {
+
+void set_arguments(const Graph& graph, Node& node, DType to) {
+  // Also what the exporter rounded to a float before it wrote the number down.
+  const double limit = float_format(DType::f32).max, own = float_format(to).max;
+  const bool asserts = node.op == "aten::_assert_tensor_metadata.default";
+  for (NamedArgument& argument : node.arguments) {
+    if (auto* dtype = std::get_if<DTypeArg>(&argument.value)) {
+      if (asserts) {
+        if (const std::vector<ValueId> read = inputs_of(node); !read.empty())
+          dtype->dtype = graph.values[static_cast<std::size_t>(read[0])].dtype;
+      } else if (dtype->dtype == DType::f32) {
+        dtype->dtype = to;
+      }
+    } else if (auto* number = std::get_if<double>(&argument.value)) {
+      if (std::abs(*number) == limit) *number = std::copysign(own, *number);
+    }
+  }
+}
+
+void infer_results(Graph& graph, const Node& node, DType to) {
+  std::optional<std::vector<TensorMeta>> inferred;
+  try {
+    inferred = infer(OpCall(graph, node));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} in {}: node '{}' ({}): {}", graph.id, name_of(to), node.name,
+                                          node.op, error.what()));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] < 0) continue;
+    Value& value = graph.values[static_cast<std::size_t>(node.outputs[i])];
+    if (value.kind != ValueKind::tensor) continue;
+    if (inferred && i < inferred->size()) {
+      value.dtype = (*inferred)[i].dtype;
+    } else if (value.dtype == DType::f32) {
+      value.dtype = to;
+    }
+  }
+}
+
+}  // namespace
+
+Graph with_float_dtype(Graph graph, DType to) {
+  if (to != DType::bf16 && to != DType::f16) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} in {}: models can be had in bf16 and f16", graph.id, name_of(to)));
+  }
+  for (const GraphInput& input : graph.inputs) {
+    if (input.value < 0) continue;
+    Value& value = graph.values[static_cast<std::size_t>(input.value)];
+    if (value.kind == ValueKind::tensor && value.dtype == DType::f32) value.dtype = to;
+  }
+  for (Node& node : graph.nodes) {
+    set_arguments(graph, node, to);
+    infer_results(graph, node, to);
+  }
+  validate(graph);
+  return graph;
+}
+
+}  // namespace assay

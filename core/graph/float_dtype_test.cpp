@@ -1,0 +1,100 @@
+#include "core/graph/float_dtype.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/graph/builder.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+DType dtype_of(const Graph& graph, const std::string& value) {
+  return graph.values.at(static_cast<std::size_t>(graph.find_value(value))).dtype;
+}
+
+std::string name_in(const GraphBuilder& builder, ValueId id) { return builder.value(id).name; }
+
+TEST(FloatDtype, InputsResultsAndDtypeArgumentsChange) {
+  GraphBuilder builder("model");
+  const ValueId x = builder.input("x", DType::f32, {2, 4});
+  const ValueId w = builder.input("w", DType::f32, {3, 4}, InputKind::parameter, "layer.weight");
+  const ValueId ids = builder.input("ids", DType::i64, {2, 3});
+  const ValueId y = builder.call("aten::linear.default", {{"input", ValueArg{x}}, {"weight", ValueArg{w}}});
+  const ValueId cast =
+      builder.call("aten::_to_copy.default", {{"self", ValueArg{ids}}, {"dtype", DTypeArg{DType::f32}}});
+  const ValueId wide =
+      builder.call("aten::_to_copy.default", {{"self", ValueArg{x}}, {"dtype", DTypeArg{DType::f64}}});
+  const ValueId sum = builder.call("aten::add.Tensor", {{"self", ValueArg{y}}, {"other", ValueArg{cast}}});
+  const std::string names[] = {name_in(builder, y), name_in(builder, cast), name_in(builder, wide),
+                               name_in(builder, sum)};
+  builder.output(sum);
+  const Graph graph = with_float_dtype(builder.build(), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, "x"), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, "w"), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, "ids"), DType::i64);
+  EXPECT_EQ(dtype_of(graph, names[0]), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, names[1]), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, names[2]), DType::f64);
+  EXPECT_EQ(dtype_of(graph, names[3]), DType::bf16);
+}
+
+// An attention mask is filled with the least number of its dtype; that of f32 is infinite in bf16 and makes
+// rows that are masked everywhere NaN.
+TEST(FloatDtype, LimitsOfTheDtypeStayItsLimits) {
+  GraphBuilder builder("mask");
+  const ValueId x = builder.input("x", DType::f32, {2, 4});
+  const ValueId least = builder.call("aten::scalar_tensor.default",
+                                     {{"s", -float_format(DType::f32).max}, {"dtype", DTypeArg{DType::f32}}});
+  const ValueId scaled =
+      builder.call("aten::mul.Tensor", {{"self", ValueArg{x}}, {"other", ValueArg{least}}});
+  builder.output(scaled);
+  const Graph graph = with_float_dtype(builder.build(), DType::bf16);
+  EXPECT_EQ(std::get<double>(graph.nodes[0].find("s")->value), -float_format(DType::bf16).max);
+}
+
+// What is integral in the model is promoted as PyTorch promotes it: to f32, and not further.
+TEST(FloatDtype, PromotionOfIntegersStaysAsItIs) {
+  GraphBuilder builder("positions");
+  const ValueId ids = builder.input("ids", DType::i64, {5});
+  const ValueId half = builder.call("aten::mul.Tensor", {{"self", ValueArg{ids}}, {"other", 0.5}});
+  const ValueId x = builder.input("x", DType::f32, {5});
+  const ValueId sum = builder.call("aten::add.Tensor", {{"self", ValueArg{half}}, {"other", ValueArg{x}}});
+  const std::string names[] = {name_in(builder, half), name_in(builder, sum)};
+  builder.output(sum);
+  const Graph graph = with_float_dtype(builder.build(), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, "x"), DType::bf16);
+  EXPECT_EQ(dtype_of(graph, names[0]), DType::f32);
+  EXPECT_EQ(dtype_of(graph, names[1]), DType::f32);
+}
+
+TEST(FloatDtype, AssertedMetadataIsWhatIsThere) {
+  GraphBuilder builder("asserts");
+  const ValueId x = builder.input("x", DType::f32, {2});
+  builder.node("aten::_assert_tensor_metadata.default",
+               {{"a", ValueArg{x}}, {"dtype", DTypeArg{DType::f32}}});
+  builder.output(builder.call("aten::relu.default", {{"self", ValueArg{x}}}));
+  const Graph graph = with_float_dtype(builder.build(), DType::f16);
+  EXPECT_EQ(std::get<DTypeArg>(graph.nodes[0].find("dtype")->value).dtype, DType::f16);
+}
+
+TEST(FloatDtype, RefusalsNameTheNode) {
+  GraphBuilder builder("mixed");
+  const ValueId ids = builder.input("ids", DType::i64, {2, 2});
+  const ValueId half = builder.call("aten::mul.Tensor", {{"self", ValueArg{ids}}, {"other", 0.5}});
+  const ValueId x = builder.input("x", DType::f32, {2, 2});
+  builder.output(builder.call("aten::mm.default", {{"self", ValueArg{half}}, {"mat2", ValueArg{x}}}));
+  const Graph graph = builder.build();
+  try {
+    with_float_dtype(graph, DType::bf16);
+    FAIL() << "f32 times bf16 was accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("mixed in bf16: node 'mm"));
+  }
+  EXPECT_THROW(with_float_dtype(graph, DType::i64), Error);
+}
+
+}  // namespace
+}  // namespace assay
