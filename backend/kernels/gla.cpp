@@ -41,7 +41,7 @@ int64_t GlaTiles::tiles_of(int64_t chunk) {
 }
 
 GlaCall GlaTiles::by_tiles(GlaCall gla) {
-  gla.chunk /= tiles_of(gla.chunk);
+  if (const int64_t tiles = tiles_of(gla.chunk); tiles > 1) gla.chunk /= tiles;
   return gla;
 }
 

@@ -104,7 +104,7 @@ class GlaTiles {
 
   // Tiles that a chunk of so many rows is cut into; 0: it is not, being too long or no multiple of them.
   static int64_t tiles_of(int64_t chunk);
-  // The call with chunks that are tiles.
+  // The call with chunks that are tiles; as it is where they are not cut.
   static GlaCall by_tiles(GlaCall gla);
   // Whether the kernels take the call: f32, bf16 or f16, chunks of tiles and sizes that fit.
   static bool takes(const KernelContext& ctx, const GlaCall& gla);
