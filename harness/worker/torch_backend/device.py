@@ -26,8 +26,14 @@ def _threads(options: dict[str, str], name: str, default: int) -> int:
     return int(text)
 
 
+def _threads_of_process() -> int:
+    """As PyTorch itself would have it: OMP_NUM_THREADS, which the harness sets for workers that run at once."""
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    return int(text) if text.isdecimal() and 1 <= int(text) <= 4096 else len(os.sched_getaffinity(0))
+
+
 class Device:
-    """Options: `threads` and `compile_threads` (of the host; all cores and 1), `deny` (operators, joined by `+`,
+    """Options: `threads` and `compile_threads` (of the host; OMP_NUM_THREADS or all cores, and 1), `deny` (operators, joined by `+`,
     that are to be treated as not supported: shows how a model behaves without them)."""
 
     OPTIONS = ("threads", "compile_threads", "deny")
@@ -45,11 +51,16 @@ class Device:
         self.is_cpu = self.torch_device.type == "cpu"
         self.cache_dir = cache_dir
         self.denied = frozenset(filter(None, options.get("deny", "").split("+")))
-        self.threads = _threads(options, "threads", len(os.sched_getaffinity(0)))
+        self.threads = _threads(options, "threads", _threads_of_process())
         self.compile_threads = _threads(options, "compile_threads", 1)
         # Compiled segments by what they were compiled from: a graph that comes again is warm in memory.
         self.segments: OrderedDict[Any, Any] = OrderedDict()
         torch.set_num_threads(self.threads)
+        if self.is_cpu:
+            # Sums into places of a table (index_put with accumulate, embedding's gradient) depend on the order of
+            # threads otherwise. Operators without such a form stay as they are, and are seen by the judge.
+            torch.use_deterministic_algorithms(True, warn_only=True)
+            torch.utils.deterministic.fill_uninitialized_memory = False
         self._probe()
 
     def _probe(self) -> None:
