@@ -128,7 +128,7 @@ TEST(Lanes, BlocksOfNeighbours) {
           const bool small = stride <= 16;
           for (int wide = small ? 1 : 16; wide <= stride; wide += !small ? 16 : wide < 4 ? 1 : 4) {
             for (const bool one : {false, true}) {
-              const auto n = static_cast<std::size_t>(count * stride);
+              const std::size_t n = static_cast<std::size_t>(count) * static_cast<std::size_t>(stride);
               std::vector<float> x(n), y(n), want(n);
               for (std::size_t i = 0; i < n; ++i) {
                 x[i] = want[i] = values[i * 5 % values.size()];

@@ -40,11 +40,11 @@ class Scratch {
 
 struct Machine {
   Machine(const CoreDescription& description, const SimulatorOptions& simulator_options, int threads)
-      : core(description),
+      : pool(threads),
+        core(description),
         options(simulator_options),
         sbuf(description.partitions, sbuf_bytes(), false),
         psum(description.partitions, psum_bytes(), true),
-        pool(threads),
         scratch(static_cast<std::size_t>(threads)) {
     if (options.traps) return;
     for (int p = 0; p < description.partitions; ++p) {  // NaN in every float format
@@ -59,11 +59,11 @@ struct Machine {
   }
   int64_t psum_bytes() const { return first_byte(core, Space::psum, options.cores); }
 
+  WorkerPool pool;
   const CoreDescription& core;
   SimulatorOptions options;
   TileMemory sbuf, psum;
-  std::vector<std::byte*> hbm;  // of the running Program's tensors
-  WorkerPool pool;
+  std::vector<std::byte*> hbm;   // of the running Program's tensors
   std::vector<Scratch> scratch;  // of each worker
 
   // Row `p` of a pattern: what a Row's load and store take.
