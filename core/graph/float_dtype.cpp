@@ -25,6 +25,11 @@ void set_arguments(const Graph& graph, Node& node, DType to) {
       }
     } else if (auto* number = std::get_if<double>(&argument.value)) {
       if (std::abs(*number) == limit) *number = std::copysign(own, *number);
+    } else if (std::holds_alternative<GraphArg>(argument.value)) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{} in {}: node '{}' ({}) calls a function, whose dtypes are its own; export "
+                              "the model in {}",
+                              graph.id, name_of(to), node.name, node.op, name_of(to)));
     }
   }
 }

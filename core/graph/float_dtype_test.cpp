@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "core/error.h"
 #include "core/graph/builder.h"
 
@@ -94,6 +96,22 @@ TEST(FloatDtype, RefusalsNameTheNode) {
     EXPECT_THAT(error.what(), HasSubstr("mixed in bf16: node 'mm"));
   }
   EXPECT_THROW(with_float_dtype(graph, DType::i64), Error);
+}
+
+TEST(FloatDtype, FunctionsAreRefused) {
+  GraphBuilder builder("flex");
+  const ValueId x = builder.input("x", DType::f32, {2});
+  builder.output(builder.declared_node(
+      "aten::relu.default",
+      {{"self", ValueArg{x}}, {"score_mod", GraphArg{"f", std::make_shared<const Graph>()}}},
+      {{DType::f32, {2}}})[0]);
+  try {
+    with_float_dtype(builder.build_unchecked(), DType::bf16);
+    FAIL() << "a function was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("calls a function"));
+  }
 }
 
 }  // namespace
