@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/isa/sources.h"
 #include "backend/isa/synchronize.h"
 #include "backend/simulator/timing/clock.h"
 #include "backend/simulator/timing/instruction_cost.h"

@@ -4,7 +4,7 @@
 // from SBUF and PSUM: backwards through all that wrote it. What both need (a weight that all rows use) both
 // execute. So a core's results come about by the same instructions in the same order as on one core, bit for
 // bit; where one core reads what the other wrote, they meet in HBM and a semaphore orders them
-// (isa/synchronize.h).
+// (isa/sources.h).
 //
 // Writes that read what earlier writes of the kernel stored form a stage of their own; each stage is cut into
 // a first and a last part where the slower of the two cores takes least, which is where kernels tile: blocks

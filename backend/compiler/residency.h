@@ -11,8 +11,8 @@
 #include <map>
 #include <vector>
 
+#include "backend/isa/access_region.h"
 #include "backend/isa/program.h"
-#include "backend/isa/synchronize.h"
 
 namespace assay::backend {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -69,6 +70,39 @@ struct AccessPattern {
 };
 
 inline bool on_chip(const AccessPattern& a) { return a.space == Space::sbuf || a.space == Space::psum; }
+
+// Calls f(begin, end) for runs of bytes that make up what the pattern touches of a partition (in HBM: of row
+// 0), as long as trailing dimensions are packed; elements that it touches repeatedly, once or more often.
+template <typename F>
+void for_each_run(const AccessPattern& a, F f) {
+  const auto element = static_cast<int64_t>(size_of(a.dtype));
+  int64_t run = element;
+  int outer = a.rank;
+  while (outer > 0) {
+    const auto k = static_cast<std::size_t>(outer - 1);
+    if (a.sizes[k] != 1 && a.strides[k] != 0 && a.strides[k] * element != run) break;
+    if (a.sizes[k] == 0) return;
+    if (a.strides[k] != 0) run *= a.sizes[k];
+    --outer;
+  }
+  std::array<int64_t, kMaxRank> index{};
+  for (int k = 0; k < outer; ++k) {
+    if (a.sizes[static_cast<std::size_t>(k)] == 0) return;
+  }
+  for (int64_t at = a.offset;;) {
+    f(at, at + run);
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      const auto k = static_cast<std::size_t>(d);
+      if (a.strides[k] == 0) continue;
+      at += a.strides[k] * element;
+      if (++index[k] < a.sizes[k]) break;
+      at -= a.strides[k] * element * a.sizes[k];
+      index[k] = 0;
+    }
+    if (d < 0) return;
+  }
+}
 
 using Sizes = std::span<const int64_t>;
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/isa/synchronize.h"
+#include "backend/isa/access_region.h"
 #include "backend/simulator/machine.h"
 
 namespace assay::backend {

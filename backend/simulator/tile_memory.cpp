@@ -31,33 +31,11 @@ void ByteMask::assign(const AccessPattern& pattern) {
   first_word_ = static_cast<std::size_t>(extent.begin / 64);
   const int64_t base = extent.begin / 64 * 64;
   words_.assign(static_cast<std::size_t>((extent.end - base + 63) / 64), 0);
-  const auto element = static_cast<int64_t>(size_of(pattern.dtype));
-  if (pattern.is_dense()) {  // dense: the usual case
+  if (pattern.is_dense()) {  // the usual case
     set_bits(words_, extent.begin - base, extent.end - base);
     return;
   }
-  // Trailing dimensions that are contiguous form one run; the others are counted through.
-  int64_t run = element;
-  int outer = pattern.rank;
-  while (outer > 0) {
-    const auto k = static_cast<std::size_t>(outer - 1);
-    if (pattern.sizes[k] != 1 && pattern.strides[k] * element != run) break;
-    run *= pattern.sizes[k];
-    --outer;
-  }
-  std::array<int64_t, kMaxRank> index{};
-  for (int64_t at = pattern.offset - base;;) {
-    set_bits(words_, at, at + run);
-    int d = outer - 1;
-    for (; d >= 0; --d) {
-      const auto k = static_cast<std::size_t>(d);
-      at += pattern.strides[k] * element;
-      if (++index[k] < pattern.sizes[k]) break;
-      at -= pattern.strides[k] * element * pattern.sizes[k];
-      index[k] = 0;
-    }
-    if (d < 0) return;
-  }
+  for_each_run(pattern, [&](int64_t begin, int64_t end) { set_bits(words_, begin - base, end - base); });
 }
 
 void TileMemory::Free::operator()(std::byte* p) const { std::free(p); }
