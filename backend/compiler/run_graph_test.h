@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include "backend/compiler/eager.h"
 #include "backend/compiler/graph_compiler.h"
 #include "backend/compiler/legalise.h"
+#include "backend/simulator/division.h"
 #include "backend/simulator/simulator.h"
 #include "core/philox.h"
 #include "core/tensor.h"
@@ -16,20 +18,35 @@ namespace assay::backend {
 
 inline constexpr int64_t kTestHbm = int64_t{12} << 30;
 
+inline constexpr DivisionLimits kWhateverCanBe{0, 1e9};
+
 inline std::vector<Tensor> run_program(FunctionalSimulator& simulator, const Program& program,
                                        const std::vector<Tensor>& inputs,
                                        const std::vector<TensorMeta>& results) {
-  std::vector<Tensor> copies, outputs;
-  std::vector<HbmBinding> in, out;
+  std::vector<Tensor> copies;
+  std::vector<HbmBinding> in;
   for (const Tensor& tensor : inputs) {
     copies.push_back(tensor.clone());
     in.push_back({copies.back().mutable_data(), copies.back().bytes()});
   }
-  for (const TensorMeta& meta : results) {
-    outputs.emplace_back(meta.dtype, meta.shape);
-    out.push_back({outputs.back().mutable_data(), outputs.back().bytes()});
-  }
-  simulator.run(program, in, out);
+  const auto run = [&](const Division* division) {
+    std::vector<Tensor> outputs;
+    std::vector<HbmBinding> out;
+    for (const TensorMeta& meta : results) {
+      outputs.emplace_back(meta.dtype, meta.shape);
+      out.push_back({outputs.back().mutable_data(), outputs.back().bytes()});
+    }
+    const ExecutionCounts counts = simulator.run(program, in, out, division);
+    EXPECT_EQ(counts.instructions, program.instructions.size());
+    return outputs;
+  };
+  const std::vector<Tensor> outputs = run(nullptr);
+  // By workers that do not wait for each other: the same bits.
+  const Division division = divide(program, 3, kWhateverCanBe);
+  if (division.groups.empty()) return outputs;
+  const std::vector<Tensor> divided = run(&division);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    EXPECT_TRUE(outputs[k].bitwise_equal(divided[k])) << "output " << k << ", divided";
   return outputs;
 }
 

@@ -60,7 +60,7 @@ std::vector<std::vector<uint32_t>> sources_of(const Program& program) {
   return out;
 }
 
-std::vector<std::vector<uint32_t>> earlier_in_hbm(const Program& program) {
+std::vector<std::vector<uint32_t>> earlier_in_outputs(const Program& program) {
   const std::size_t n = program.instructions.size();
   std::vector<std::vector<uint32_t>> out(n);
   std::vector<std::size_t> streams(n);  // one each: a later read does not stand for an earlier one
@@ -72,7 +72,10 @@ std::vector<std::vector<uint32_t>> earlier_in_hbm(const Program& program) {
     regions.clear();
     append_regions(program, program.instructions[index], regions);
     for (const AccessRegion& region : regions) {
-      if (region.space != Space::hbm || never_written(program, region)) continue;
+      if (region.space != Space::hbm ||
+          program.tensors[static_cast<std::size_t>(region.tensor)].kind != HbmKind::output) {
+        continue;
+      }
       log.access(region, bucket_bytes(program, region), index, index, streams, [&](std::size_t j) {
         if (j != index) out[index].push_back(static_cast<uint32_t>(j));
       });

@@ -14,8 +14,8 @@ namespace assay::backend {
 // it. What an instruction leaves of a destination that it writes partly are its own sources.
 std::vector<std::vector<uint32_t>> sources_of(const Program& program);
 
-// For each instruction, in ascending order, earlier ones that touch the same bytes of HBM, one of them
-// writing; those that follow from the ones given (a precedes b, b precedes c) may be left out.
-std::vector<std::vector<uint32_t>> earlier_in_hbm(const Program& program);
+// For each instruction, in ascending order, earlier ones that touch the same bytes of an output, one of them
+// writing; those that follow from the ones given (a before b, b before c) may be left out.
+std::vector<std::vector<uint32_t>> earlier_in_outputs(const Program& program);
 
 }  // namespace assay::backend

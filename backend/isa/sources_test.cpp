@@ -170,10 +170,10 @@ TEST(SourcesTest, AreThoseOfEveryByte) {
   }
 }
 
-// A buffer in HBM that is written, read twice and written again: whoever comes later waits for everybody.
-TEST(SourcesTest, EarlierInHbm) {
+// An output that is written, read twice and written again: whoever comes later waits for everybody.
+TEST(SourcesTest, EarlierInOutputs) {
   ProgramBuilder b(core(Generation::trn2));
-  const int32_t buffer = b.scratch("buffer", DType::f32, 128 * 16), x = b.input("x", DType::f32, 128 * 8);
+  const int32_t buffer = b.output("buffer", DType::f32, 128 * 16), x = b.input("x", DType::f32, 128 * 8);
   const AccessPattern t = b.sbuf(DType::f32, 128, {8}), other = b.sbuf(DType::f32, 128, {8});
   const auto columns = [&](int64_t first) { return hbm_tile(DType::f32, buffer, first, 128, 16, {8}, {1}); };
   b.dma_copy(t, hbm_tile(DType::f32, x, 0, 128, 8, {8}, {1}));  // 0: of nobody
@@ -182,7 +182,7 @@ TEST(SourcesTest, EarlierInHbm) {
   b.dma_copy(t, columns(0));                                    // 3
   b.dma_copy(other, columns(0));                                // 4
   b.dma_copy(columns(0), other);                                // 5
-  const std::vector<std::vector<uint32_t>> earlier = earlier_in_hbm(b.program());
+  const std::vector<std::vector<uint32_t>> earlier = earlier_in_outputs(b.program());
   EXPECT_TRUE(earlier[0].empty() && earlier[1].empty() && earlier[2].empty());
   EXPECT_EQ(earlier[3], (std::vector<uint32_t>{1}));
   EXPECT_EQ(earlier[4], (std::vector<uint32_t>{1}));

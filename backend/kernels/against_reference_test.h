@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include "backend/kernels/run_call_test.h"
 #include "backend/runtime/contract.h"
+#include "backend/simulator/division.h"
 #include "core/contract/contract.h"
 #include "core/opset/shapes.h"
 #include "reference/evaluate.h"
@@ -92,6 +93,16 @@ inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
     }
     simulator.in_order.run(compiled.program, in, to);
     simulator.shuffled.run(compiled.program, in, to_again);
+    const Division division = divide(compiled.program, 3, {0, 1e9});  // whatever can be divided
+    std::vector<Tensor> divided;
+    if (!division.groups.empty()) {
+      std::vector<HbmBinding> to_divided;
+      for (const TensorMeta& meta : call.outputs()) {
+        divided.emplace_back(meta.dtype, meta.shape);
+        to_divided.push_back({divided.back().mutable_data(), divided.back().bytes()});
+      }
+      simulator.in_order.run(compiled.program, in, to_divided, &division);
+    }
     const auto choice = reference::check_choice(call, operands, results);
     if (choice) {
       EXPECT_EQ(*choice, "") << place(call, 0, 0);
@@ -102,6 +113,8 @@ inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
       EXPECT_TRUE(results[i].bitwise_equal(again[i]))
           << place(call, i, 0) << ": depends on the order of engines";
     }
+    for (std::size_t i = 0; i < divided.size(); ++i)
+      EXPECT_TRUE(results[i].bitwise_equal(divided[i])) << place(call, i, 0) << ": differs when divided";
   } catch (const std::exception& error) {
     ADD_FAILURE() << call.node_name() << " " << call.op() << ": " << error.what();
   }

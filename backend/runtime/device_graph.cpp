@@ -35,7 +35,8 @@ CompileResult Device::compile_graph(std::string_view json) {
 void Device::execute(Executable& executable, std::span<const HbmBinding> inputs,
                      std::span<const HbmBinding> outputs) {
   const Program& program = executable.graph.program;
-  if (!executable.timed) {
+  const bool first = !executable.timed;
+  if (first) {
     const TimingResult timing = clock_.time(program);
     executable.device_seconds = timing.seconds;
     executable.device_cycles = timing.cycles;
@@ -51,8 +52,10 @@ void Device::execute(Executable& executable, std::span<const HbmBinding> inputs,
                           ASSAY_REASON_MEMORY);
   }
   memory_->touch(scratch);
+  if (!first && !executable.division) executable.division = simulator_.divide(program);
+  const Division* const division = executable.division ? &*executable.division : nullptr;
   try {
-    counters_.instructions += simulator_.run(program, inputs, outputs).instructions;
+    counters_.instructions += simulator_.run(program, inputs, outputs, division).instructions;
   } catch (const Trap& trap) {
     throw plugin::Failure(ASSAY_EXECUTION_ERROR, "compiled graph, node " + trap.node() + ": " +
                                                      std::string(name_of(trap.kind())) + ": " + trap.what());

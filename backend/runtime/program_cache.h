@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "backend/compiler/eager.h"
+#include "backend/simulator/division.h"
 
 namespace assay::backend {
 
@@ -19,6 +21,7 @@ struct CacheEntry {
   // Of one execution on the device, the host's launch not included; set when it is executed first.
   double device_seconds = 0;
   uint64_t device_cycles = 0;
+  std::optional<Division> division;  // of the simulation; set when it is executed again
 };
 
 class ProgramCache {
