@@ -9,7 +9,7 @@
 #include "backend/compiler/eager.h"
 #include "backend/compiler/graph_compiler.h"
 #include "backend/compiler/legalise.h"
-#include "backend/simulator/division.h"
+#include "backend/simulator/prepared.h"
 #include "backend/simulator/simulator.h"
 #include "core/philox.h"
 #include "core/tensor.h"
@@ -29,22 +29,23 @@ inline std::vector<Tensor> run_program(FunctionalSimulator& simulator, const Pro
     copies.push_back(tensor.clone());
     in.push_back({copies.back().mutable_data(), copies.back().bytes()});
   }
-  const auto run = [&](const Division* division) {
+  const auto run = [&](const Prepared* prepared) {
     std::vector<Tensor> outputs;
     std::vector<HbmBinding> out;
     for (const TensorMeta& meta : results) {
       outputs.emplace_back(meta.dtype, meta.shape);
       out.push_back({outputs.back().mutable_data(), outputs.back().bytes()});
     }
-    const ExecutionCounts counts = simulator.run(program, in, out, division);
+    const ExecutionCounts counts = simulator.run(program, in, out, prepared);
     EXPECT_EQ(counts.instructions, program.instructions.size());
     return outputs;
   };
   const std::vector<Tensor> outputs = run(nullptr);
   // By workers that do not wait for each other: the same bits.
-  const Division division = divide(program, 3, kWhateverCanBe);
-  if (division.groups.empty()) return outputs;
-  const std::vector<Tensor> divided = run(&division);
+  Prepared prepared = simulator.prepare(program);
+  prepared.division = divide(program, 3, kWhateverCanBe);
+  if (prepared.division.groups.empty()) return outputs;
+  const std::vector<Tensor> divided = run(&prepared);
   for (std::size_t k = 0; k < outputs.size(); ++k)
     EXPECT_TRUE(outputs[k].bitwise_equal(divided[k])) << "output " << k << ", divided";
   return outputs;

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include "backend/kernels/run_call_test.h"
 #include "backend/runtime/contract.h"
-#include "backend/simulator/division.h"
+#include "backend/simulator/prepared.h"
 #include "core/contract/contract.h"
 #include "core/opset/shapes.h"
 #include "reference/evaluate.h"
@@ -93,15 +93,16 @@ inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
     }
     simulator.in_order.run(compiled.program, in, to);
     simulator.shuffled.run(compiled.program, in, to_again);
-    const Division division = divide(compiled.program, 3, {0, 1e9});  // whatever can be divided
+    Prepared prepared = simulator.in_order.prepare(compiled.program);
+    prepared.division = divide(compiled.program, 3, {0, 1e9});  // whatever can be divided
     std::vector<Tensor> divided;
-    if (!division.groups.empty()) {
+    if (!prepared.division.groups.empty()) {
       std::vector<HbmBinding> to_divided;
       for (const TensorMeta& meta : call.outputs()) {
         divided.emplace_back(meta.dtype, meta.shape);
         to_divided.push_back({divided.back().mutable_data(), divided.back().bytes()});
       }
-      simulator.in_order.run(compiled.program, in, to_divided, &division);
+      simulator.in_order.run(compiled.program, in, to_divided, &prepared);
     }
     const auto choice = reference::check_choice(call, operands, results);
     if (choice) {

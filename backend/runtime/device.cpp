@@ -190,11 +190,11 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
     entry->device_seconds = timing.seconds;
     entry->device_cycles = timing.cycles;
   }
-  if (!first && !entry->division) entry->division = simulator_.divide(program);
-  const Division* const division = entry->division ? &*entry->division : nullptr;
+  if (!first && !entry->prepared) entry->prepared = simulator_.prepare(program);
+  const Prepared* const prepared = entry->prepared ? &*entry->prepared : nullptr;
   memory_->touch(static_cast<uint64_t>(program.scratch_bytes()));
   try {
-    counters_.instructions += simulator_.run(program, inputs, outputs, division).instructions;
+    counters_.instructions += simulator_.run(program, inputs, outputs, prepared).instructions;
   } catch (const Trap& trap) {
     throw plugin::Failure(ASSAY_EXECUTION_ERROR, "node " + node.name() + " (" + node.op() + "): " +
                                                      std::string(name_of(trap.kind())) + ": " + trap.what());

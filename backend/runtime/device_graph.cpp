@@ -52,10 +52,10 @@ void Device::execute(Executable& executable, std::span<const HbmBinding> inputs,
                           ASSAY_REASON_MEMORY);
   }
   memory_->touch(scratch);
-  if (!first && !executable.division) executable.division = simulator_.divide(program);
-  const Division* const division = executable.division ? &*executable.division : nullptr;
+  if (!first && !executable.prepared) executable.prepared = simulator_.prepare(program);
+  const Prepared* const prepared = executable.prepared ? &*executable.prepared : nullptr;
   try {
-    counters_.instructions += simulator_.run(program, inputs, outputs, division).instructions;
+    counters_.instructions += simulator_.run(program, inputs, outputs, prepared).instructions;
   } catch (const Trap& trap) {
     throw plugin::Failure(ASSAY_EXECUTION_ERROR, "compiled graph, node " + trap.node() + ": " +
                                                      std::string(name_of(trap.kind())) + ": " + trap.what());

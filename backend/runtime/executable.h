@@ -14,7 +14,7 @@
 #include "backend/compiler/graph_compiler.h"
 #include "backend/compiler/graph_key.h"
 #include "backend/runtime/disk_cache.h"
-#include "backend/simulator/division.h"
+#include "backend/simulator/prepared.h"
 
 namespace assay::backend {
 
@@ -25,7 +25,7 @@ struct Executable {
   bool timed = false;
   double device_seconds = 0;
   uint64_t device_cycles = 0;
-  std::optional<Division> division;  // of the simulation; set when it is executed again
+  std::optional<Prepared> prepared;  // for the simulation; set when it is executed again
 };
 
 enum class CacheHit { miss, disk, memory };

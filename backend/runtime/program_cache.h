@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "backend/compiler/eager.h"
-#include "backend/simulator/division.h"
+#include "backend/simulator/prepared.h"
 
 namespace assay::backend {
 
@@ -21,7 +21,7 @@ struct CacheEntry {
   // Of one execution on the device, the host's launch not included; set when it is executed first.
   double device_seconds = 0;
   uint64_t device_cycles = 0;
-  std::optional<Division> division;  // of the simulation; set when it is executed again
+  std::optional<Prepared> prepared;  // for the simulation; set when it is executed again
 };
 
 class ProgramCache {

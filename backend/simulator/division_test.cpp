@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/simulator/bench.h"
+#include "backend/simulator/prepared.h"
 #include "core/error.h"
 
 namespace assay::backend {
@@ -72,7 +73,9 @@ std::vector<Tensor> run(FunctionalSimulator& simulator, const Program& program, 
   }
   for (Tensor& t : inputs) in.push_back({t.mutable_data(), t.bytes()});
   for (Tensor& t : outputs) out.push_back({t.mutable_data(), t.bytes()});
-  const ExecutionCounts counts = simulator.run(program, in, out, division);
+  Prepared prepared = simulator.prepare(program);
+  if (division != nullptr) prepared.division = *division;
+  const ExecutionCounts counts = simulator.run(program, in, out, division != nullptr ? &prepared : nullptr);
   EXPECT_EQ(counts.instructions, program.instructions.size());
   return outputs;
 }
@@ -210,7 +213,7 @@ TEST(DivisionTest, SimulatorsWithARandomOrderOrWithoutTrapsDoNotDivide) {
   for (int64_t k = 0; k < 64; ++k) blocks.block(k);
   const Program program = blocks.b.finish();
   const auto divides = [&](const SimulatorOptions& options) {
-    return !FunctionalSimulator(core(Generation::trn2), options).divide(program).groups.empty();
+    return !FunctionalSimulator(core(Generation::trn2), options).prepare(program).division.groups.empty();
   };
   SimulatorOptions options = with_threads(2);
   EXPECT_TRUE(divides(options));

@@ -44,8 +44,8 @@ Executor::Executor(const CoreDescription& core, const SimulatorOptions& options,
       rows_(machine_),
       banks_(static_cast<std::size_t>(core.psum_banks * options.cores)) {}
 
-void Executor::begin(const Program& program, std::span<const HbmBinding> inputs,
-                     std::span<const HbmBinding> outputs) {
+void Executor::begin(const Program& program, const PatternNumbers& numbers,
+                     std::span<const HbmBinding> inputs, std::span<const HbmBinding> outputs) {
   std::size_t next_input = 0, next_output = 0;
   int64_t scratch = 0;
   constexpr int64_t kAlign = 64;
@@ -94,8 +94,16 @@ void Executor::begin(const Program& program, std::span<const HbmBinding> inputs,
   }
   machine_.sbuf.reset();
   machine_.psum.reset();
-  written_.forget();
-  written_in_epoch_.forget();
+  numbers_ = &numbers;
+  if (written_.size() < numbers.count()) {
+    written_.resize(numbers.count());
+    written_in_epoch_.resize(numbers.count());
+  }
+  if (++run_ == 0) {  // numbers of runs begin again
+    std::fill(written_.begin(), written_.end(), 0);
+    std::fill(written_in_epoch_.begin(), written_in_epoch_.end(), InEpoch{});
+    run_ = 1;
+  }
   std::fill(banks_.begin(), banks_.end(), Bank{});
   tensor_engine_.discard();
 }
@@ -106,8 +114,8 @@ void Executor::check_read(const Execution& e, std::size_t k) {
   const bool psum = a.space == Space::psum;
   const bool needs_product =
       k == 0 && e.instruction.opcode == Opcode::nc_matmul && !machine_.core.accumulate_on_any_write;
-  const PatternKey key(a);
-  if (needs_product ? is_product(a, key) : written_.contains(key)) return;
+  const uint32_t number = numbers_->of(e.instruction, k);
+  if (needs_product ? is_product(a, number) : written_[number] == run_) return;
   const TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
   mask_.assign(a);
   const auto complain = [&](TrapKind kind, bool by_matmul, const char* what) {
@@ -118,7 +126,7 @@ void Executor::check_read(const Execution& e, std::size_t k) {
                      std::to_string(p) + what);
   };
   complain(psum ? TrapKind::uninitialized_psum : TrapKind::uninitialized_sbuf, false, " was never written");
-  written_.insert(key);
+  written_[number] = run_;
   if (needs_product)
     complain(TrapKind::psum_accumulate, true, " is accumulated to, but was not written by a matmul");
 }
@@ -146,10 +154,10 @@ uint32_t Executor::epoch_of(const AccessPattern& psum) {
                          [](uint32_t sum, const Bank& bank) { return sum + bank.epoch; });
 }
 
-bool Executor::is_product(const AccessPattern& psum, const PatternKey& key) {
+bool Executor::is_product(const AccessPattern& psum, uint32_t number) {
   const std::span<Bank> banks = banks_of(psum);
   return std::all_of(banks.begin(), banks.end(), [](const Bank& bank) { return bank.by_matmul; }) &&
-         written_in_epoch_.contains(key, epoch_of(psum));
+         written_in_epoch_[number] == InEpoch{run_, epoch_of(psum)};
 }
 
 void Executor::begin_write(const AccessPattern& psum, bool by_matmul) {
@@ -160,11 +168,11 @@ void Executor::begin_write(const AccessPattern& psum, bool by_matmul) {
 }
 
 // Another engine than the Tensor engine wrote it.
-void Executor::mark_cleared(const AccessPattern& psum) {
+void Executor::mark_cleared(const AccessPattern& psum, uint32_t number) {
   begin_write(psum, false);
   mask_.assign(psum);
   machine_.psum.mark(psum, mask_, false);
-  written_.insert(PatternKey(psum));
+  written_[number] = run_;
 }
 
 void Executor::mark_writes(const Execution& e) {
@@ -175,16 +183,16 @@ void Executor::mark_writes(const Execution& e) {
     const bool psum = a.space == Space::psum, product = i.opcode == Opcode::nc_matmul;
     if (psum) begin_write(a, product);
     TileMemory& memory = psum ? machine_.psum : machine_.sbuf;
-    const PatternKey key(a);
-    const uint32_t epoch = psum ? epoch_of(a) : 0;
-    if (psum ? written_in_epoch_.contains(key, epoch) : written_.contains(key)) {
+    const uint32_t number = numbers_->of(i, k);
+    const InEpoch now{run_, psum ? epoch_of(a) : 0};
+    if (psum ? written_in_epoch_[number] == now : written_[number] == run_) {
       memory.touch(a);
       continue;
     }
     mask_.assign(a);
     memory.mark(a, mask_, product);
-    written_.insert(key);
-    if (psum) written_in_epoch_.insert(key, epoch);
+    written_[number] = run_;
+    if (psum) written_in_epoch_[number] = now;
   }
 }
 
@@ -208,7 +216,7 @@ void Executor::execute(const Execution& e) {
 }
 
 void Executor::step(const Execution& e) {
-  if (machine_.clears_psum_first(e.instruction)) mark_cleared(e.op(0));
+  if (machine_.clears_psum_first(e.instruction)) mark_cleared(e.op(0), numbers_->of(e.instruction, 0));
   if (machine_.options.traps) check_reads(e);
   if (machine_.options.quirks.uninitialized_sbuf && e.instruction.opcode == Opcode::memset &&
       e.op(0).space == Space::sbuf) {

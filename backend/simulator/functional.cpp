@@ -7,8 +7,8 @@
 
 #include "backend/isa/rules.h"
 #include "backend/isa/validate.h"
-#include "backend/simulator/division.h"
 #include "backend/simulator/executor.h"
+#include "backend/simulator/prepared.h"
 #include "backend/simulator/schedule.h"
 #include "backend/simulator/simulator.h"
 #include "core/error.h"
@@ -70,29 +70,28 @@ class FunctionalSimulator::Impl {
       : together_(core, options, choose_threads(options.threads)) {}
 
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
-                      std::span<const HbmBinding> outputs, const Division* division);
-  Division divide(const Program& program);
+                      std::span<const HbmBinding> outputs, const Prepared* prepared);
+  Prepared prepare(const Program& program);
   std::string_view matmul_kernel() const { return together_.matmul_kernel(); }
 
  private:
-  ExecutionCounts run_together(const Program& program, std::span<const HbmBinding> inputs,
-                               std::span<const HbmBinding> outputs);
-  std::optional<ExecutionCounts> run_divided(const Program& program, std::span<const HbmBinding> inputs,
-                                             std::span<const HbmBinding> outputs, const Division& division);
-  bool divides() const {
-    // What was never written may be read without traps: it depends on everything that ran before.
-    return together_.options().traps && !together_.options().shuffle;
-  }
+  ExecutionCounts run_together(const Program& program, const PatternNumbers& numbers,
+                               std::span<const HbmBinding> inputs, std::span<const HbmBinding> outputs);
+  std::optional<ExecutionCounts> run_divided(const Program& program, const Prepared& prepared,
+                                             std::span<const HbmBinding> inputs,
+                                             std::span<const HbmBinding> outputs);
+  bool divides() const { return together_.options().traps && !together_.options().shuffle; }
 
   Executor together_;                             // all workers at the same instructions
   std::vector<std::unique_ptr<Executor>> apart_;  // each worker's own
-  std::vector<ExecutionCounts> counts_;
+  std::vector<ExecutionCounts> counts_;           // of groups
+  PatternNumbers numbers_;                        // of a Program that is not prepared
 };
 
-ExecutionCounts FunctionalSimulator::Impl::run_together(const Program& program,
+ExecutionCounts FunctionalSimulator::Impl::run_together(const Program& program, const PatternNumbers& numbers,
                                                         std::span<const HbmBinding> inputs,
                                                         std::span<const HbmBinding> outputs) {
-  together_.begin(program, inputs, outputs);
+  together_.begin(program, numbers, inputs, outputs);
   ExecutionCounts counts;
   const std::size_t n = program.instructions.size();
   const auto step = [&](std::size_t index) {
@@ -122,9 +121,10 @@ ExecutionCounts FunctionalSimulator::Impl::run_together(const Program& program,
 // Nothing if an instruction trapped, or memory ran out: what is reported is what comes first in program
 // order.
 std::optional<ExecutionCounts> FunctionalSimulator::Impl::run_divided(const Program& program,
+                                                                      const Prepared& prepared,
                                                                       std::span<const HbmBinding> inputs,
-                                                                      std::span<const HbmBinding> outputs,
-                                                                      const Division& division) {
+                                                                      std::span<const HbmBinding> outputs) {
+  const Division& division = prepared.division;
   WorkerPool& pool = together_.pool();
   SimulatorOptions alone = together_.options();
   alone.threads = 1;
@@ -136,7 +136,7 @@ std::optional<ExecutionCounts> FunctionalSimulator::Impl::run_divided(const Prog
     Executor& executor = *apart_[static_cast<std::size_t>(worker)];
     ExecutionCounts& counts = counts_[static_cast<std::size_t>(number)];
     try {
-      executor.begin(program, inputs, outputs);
+      executor.begin(program, prepared.numbers, inputs, outputs);
       for (const Division::Step step : division.groups[static_cast<std::size_t>(number)]) {
         executor.step(program, step.instruction);
         if (!step.again) count(program, program.instructions[step.instruction], counts);
@@ -155,21 +155,25 @@ std::optional<ExecutionCounts> FunctionalSimulator::Impl::run_divided(const Prog
 
 ExecutionCounts FunctionalSimulator::Impl::run(const Program& program, std::span<const HbmBinding> inputs,
                                                std::span<const HbmBinding> outputs,
-                                               const Division* division) {
+                                               const Prepared* prepared) {
   if (program.cores > together_.options().cores) {
     throw Error(ErrorCode::invalid_argument, "the Program is for " + std::to_string(program.cores) +
                                                  " physical cores, the device has " +
                                                  std::to_string(together_.options().cores) + "; set lnc=2");
   }
   if (together_.options().validate) validate(program, together_.core());
-  if (division != nullptr && !division->groups.empty() && divides()) {
-    if (const auto counts = run_divided(program, inputs, outputs, *division)) return *counts;
+  if (prepared != nullptr && !prepared->division.groups.empty() && divides()) {
+    if (const auto counts = run_divided(program, *prepared, inputs, outputs)) return *counts;
   }
-  return run_together(program, inputs, outputs);
+  if (prepared == nullptr) numbers_.assign(program);
+  return run_together(program, prepared != nullptr ? prepared->numbers : numbers_, inputs, outputs);
 }
 
-Division FunctionalSimulator::Impl::divide(const Program& program) {
-  return divides() ? backend::divide(program, together_.pool().size()) : Division{};
+Prepared FunctionalSimulator::Impl::prepare(const Program& program) {
+  Prepared out;
+  out.numbers.assign(program);
+  if (divides()) out.division = divide(program, together_.pool().size());
+  return out;
 }
 
 FunctionalSimulator::FunctionalSimulator(const CoreDescription& core, const SimulatorOptions& options)
@@ -177,11 +181,11 @@ FunctionalSimulator::FunctionalSimulator(const CoreDescription& core, const Simu
 FunctionalSimulator::~FunctionalSimulator() = default;
 
 ExecutionCounts FunctionalSimulator::run(const Program& program, std::span<const HbmBinding> inputs,
-                                         std::span<const HbmBinding> outputs, const Division* division) {
-  return impl_->run(program, inputs, outputs, division);
+                                         std::span<const HbmBinding> outputs, const Prepared* prepared) {
+  return impl_->run(program, inputs, outputs, prepared);
 }
 
-Division FunctionalSimulator::divide(const Program& program) const { return impl_->divide(program); }
+Prepared FunctionalSimulator::prepare(const Program& program) const { return impl_->prepare(program); }
 
 std::string_view FunctionalSimulator::matmul_kernel() const { return impl_->matmul_kernel(); }
 

@@ -28,16 +28,22 @@ void write(std::byte* p, T value) {
 // Calls f(T) for each element of a run; the contiguous case is separate so that it becomes vector code.
 template <typename T, typename Out, typename F>
 void read_run(const std::byte* p, int64_t stride, int64_t n, Out* out, F f) {
-  if (stride == static_cast<int64_t>(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) out[i] = f(read<T>(p + i * static_cast<int64_t>(sizeof(T))));
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  if (stride == kSize) {
+    for (int64_t i = 0; i < n; ++i) out[i] = f(read<T>(p + i * kSize));
+  } else if (stride == -kSize) {
+    for (int64_t i = 0; i < n; ++i) out[i] = f(read<T>(p - i * kSize));
   } else {
     for (int64_t i = 0; i < n; ++i) out[i] = f(read<T>(p + i * stride));
   }
 }
 template <typename T, typename In, typename F>
 void write_run(std::byte* p, int64_t stride, int64_t n, const In* in, F f) {
-  if (stride == static_cast<int64_t>(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) write<T>(p + i * static_cast<int64_t>(sizeof(T)), f(in[i]));
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  if (stride == kSize) {
+    for (int64_t i = 0; i < n; ++i) write<T>(p + i * kSize, f(in[i]));
+  } else if (stride == -kSize) {
+    for (int64_t i = 0; i < n; ++i) write<T>(p - i * kSize, f(in[i]));
   } else {
     for (int64_t i = 0; i < n; ++i) write<T>(p + i * stride, f(in[i]));
   }

@@ -87,7 +87,7 @@ struct ExecutionCounts {
   uint64_t dma_bytes_written = 0;  // to HBM
 };
 
-struct Division;
+struct Prepared;
 
 // The memory of one bound input or output.
 struct HbmBinding {
@@ -107,14 +107,12 @@ class FunctionalSimulator {
   // written. SBUF and PSUM count as uninitialised at the start, scratch HBM as poison. Throws Trap; throws
   // ProgramError if it is not valid for this core; throws Error{invalid_argument} if bindings do not fit, the
   // Program is for another target or has more cores than the device. Running equal Programs again allocates
-  // nothing. With the Program's `division` (of divide()) workers execute its groups side by side: the same
-  // bits, the same traps. Each instruction counts once.
+  // nothing. `prepared` is what prepare() found of the Program: the same bits, the same traps.
   ExecutionCounts run(const Program& program, std::span<const HbmBinding> inputs,
-                      std::span<const HbmBinding> outputs, const Division* division = nullptr);
+                      std::span<const HbmBinding> outputs, const Prepared* prepared = nullptr);
 
-  // How this simulator's workers may divide the Program (division.h): worth its time for Programs that run
-  // repeatedly. Empty where it does not pay, with a random order, and without traps.
-  Division divide(const Program& program) const;
+  // What makes repeated runs of the Program faster (prepared.h). Takes less time than a run.
+  Prepared prepare(const Program& program) const;
 
   // Which kernel nc_matmul uses: "avx512_bf16", "avx2_fma" or "portable".
   std::string_view matmul_kernel() const;
