@@ -151,6 +151,167 @@ void gemm_of_rows(KernelContext& ctx, const View& a, const View& b, const View& 
                  result);
 }
 
+// All rows and columns: strips of columns, in each of them groups of blocks of rows.
+class Gemm {
+ public:
+  Gemm(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue,
+       int64_t first_row)
+      : ctx_(ctx),
+        at_(transposed(a)),
+        b_(b),
+        out_(out),
+        epilogue_(epilogue),
+        first_row_(first_row),
+        m_(out.shape[0]),
+        n_(out.shape[1]),
+        k_(a.shape[1]),
+        piece_(piece_of(ctx, a.dtype, k_)),
+        // One block of rows is divided between two cores by its columns.
+        width_(m_ <= kPartitions ? even_tiles(ctx, n_, kColumns) : kColumns) {}
+
+  void run() {
+    const bool resident = piece_ >= k_ && k_ > 0;
+    const int64_t block = resident ? resident_rows(ctx_, at_.dtype, k_) : m_;
+    const int64_t group = std::clamp(ctx_.b.psum_free_banks() / 2, 1, kMostBlocks) * kPartitions;
+    const ProgramBuilder::Mark start = ctx_.b.mark();
+    for (int64_t begin = 0; begin < m_; begin += block) {
+      ctx_.b.release(start);
+      const int64_t end = std::min(m_, begin + block);
+      if (resident) place(begin, end);
+      const ProgramBuilder::Mark mark = ctx_.b.mark();
+      bool odd = false;
+      for (int64_t n0 = 0; n0 < n_; n0 += width_) {
+        for (int64_t m0 = begin; m0 < end; m0 += group, odd = !odd) {
+          const int64_t next = std::min(end, m0 + group);
+          const std::vector<AccessPattern> sums =
+              resident ? products(begin, m0, next, n0) : products_by_pieces(m0, next, n0);
+          // Before the stores, which wait for these products.
+          if (resident && next < end) load_rows(begin, next, std::min(end, next + group));
+          if (resident && next == end && twice_ && n0 + width_ < n_) strip(n0 + width_).load(ctx_);
+          finish(m0, n0, sums);
+          ctx_.b.release({mark.sbuf_bytes, odd ? mark.psum_banks : ctx_.b.mark().psum_banks});
+        }
+      }
+    }
+    ctx_.b.release(start);
+  }
+
+ private:
+  // Blocks of rows in a group: while their sums fill one half of PSUM the other is emptied.
+  static constexpr int kMostBlocks = 4;
+
+  // Where rows begin .. end-1 and all columns will be; strips of columns take turns at two places if there is
+  // room.
+  void place(int64_t begin, int64_t end) {
+    rows_.clear();
+    strips_.clear();
+    for (int64_t m0 = begin; m0 < end; m0 += kPartitions)
+      rows_.emplace_back(ctx_, at_, 0, k_, m0, std::min(kPartitions, end - m0));
+    const ProgramBuilder::Mark first = ctx_.b.mark();
+    ProgramBuilder::Mark second = first, top = first;
+    twice_ = end - begin + width_ <= resident_rows(ctx_, at_.dtype, k_);
+    for (int64_t n0 = 0; n0 < n_; n0 += width_) {
+      ctx_.b.release(twice_ && n0 / width_ % 2 == 1 ? second : first);
+      strips_.emplace_back(ctx_, b_, 0, k_, n0, std::min(width_, n_ - n0));
+      if (n0 == 0) second = ctx_.b.mark();
+      top.sbuf_bytes = std::max(top.sbuf_bytes, ctx_.b.mark().sbuf_bytes);
+    }
+    const int64_t rest = top.sbuf_bytes - ctx_.b.mark().sbuf_bytes;
+    if (rest > 0) ctx_.b.sbuf(DType::u8, 1, {rest});
+  }
+  Strip& strip(int64_t n0) { return strips_[static_cast<std::size_t>(n0 / width_)]; }
+  const Strip& rows(int64_t begin, int64_t m0) {
+    return rows_[static_cast<std::size_t>((m0 - begin) / kPartitions)].load(ctx_);
+  }
+  void load_rows(int64_t begin, int64_t m0, int64_t end) {
+    for (; m0 < end; m0 += kPartitions) rows(begin, m0);
+  }
+
+  std::vector<AccessPattern> places(int64_t m0, int64_t end, int64_t n0) {
+    std::vector<AccessPattern> sums;
+    for (; m0 < end; m0 += kPartitions) {
+      const auto mm = static_cast<int>(std::min(kPartitions, end - m0));
+      sums.push_back(ctx_.b.psum(DType::f32, mm, {std::min(width_, n_ - n0)}));
+    }
+    return sums;
+  }
+
+  // Sums of rows m0 .. end-1 and the strip's columns, one for each block of rows.
+  std::vector<AccessPattern> products(int64_t begin, int64_t m0, int64_t end, int64_t n0) {
+    const std::vector<AccessPattern> sums = places(m0, end, n0);
+    const Strip& moving = strip(n0).load(ctx_);
+    load_rows(begin, m0, end);
+    for (const AccessPattern& sum : sums) {
+      multiply(ctx_, sum, rows(begin, m0), moving, false);
+      m0 += kPartitions;
+    }
+    return sums;
+  }
+
+  // The same of operands that are loaded for this group, or of none.
+  std::vector<AccessPattern> products_by_pieces(int64_t m0, int64_t end, int64_t n0) {
+    if (k_ == 0) {
+      std::vector<AccessPattern> sums;
+      for (; m0 < end; m0 += kPartitions) {
+        const auto mm = static_cast<int>(std::min(kPartitions, end - m0));
+        sums.push_back(ctx_.b.sbuf(DType::f32, mm, {std::min(width_, n_ - n0)}));
+        ctx_.b.memset(sums.back(), 0.0f);
+      }
+      return sums;
+    }
+    const std::vector<AccessPattern> sums = places(m0, end, n0);
+    const ProgramBuilder::Mark mark = ctx_.b.mark();
+    for (int64_t k0 = 0; k0 < k_; k0 += piece_) {
+      const int64_t kk = std::min(piece_, k_ - k0);
+      Strip moving(ctx_, b_, k0, kk, n0, std::min(width_, n_ - n0));
+      moving.load(ctx_);
+      const ProgramBuilder::Mark block = ctx_.b.mark();
+      int64_t row = m0;
+      for (const AccessPattern& sum : sums) {
+        Strip stationary(ctx_, at_, k0, kk, row, sum.partitions);
+        multiply(ctx_, sum, stationary.load(ctx_), moving, k0 > 0);
+        ctx_.b.release(block);
+        row += kPartitions;
+      }
+      ctx_.b.release(mark);
+    }
+    return sums;
+  }
+
+  void finish(int64_t m0, int64_t n0, const std::vector<AccessPattern>& sums) {
+    const ProgramBuilder::Mark mark = ctx_.b.mark();
+    bool odd = false;
+    for (const AccessPattern& sum : sums) {
+      const int64_t mm = sum.partitions, nn = sum.sizes[0];
+      const AccessPattern result = ctx_.b.sbuf(out_.dtype, sum.partitions, {nn});
+      epilogue_({m0, n0, sum, result});
+      if (Region::stored(out_.tensor)) {
+        ctx_.b.dma_copy(
+            hbm_tile(out_.dtype, out_.tensor, out_.offset + m0 * out_.strides[0] + n0 * out_.strides[1],
+                     sum.partitions, out_.strides[0], {nn}, {out_.strides[1]}),
+            result);
+      }
+      if (ctx_.region != nullptr) {
+        ctx_.region->row = first_row_ + m0;
+        ctx_.region->rows = mm;
+        ctx_.region->column = n0;
+        ctx_.region->columns = nn;
+        ctx_.region->then(result);
+      }
+      if (odd) ctx_.b.release(mark);
+      odd = !odd;
+      m0 += kPartitions;
+    }
+  }
+
+  KernelContext& ctx_;
+  const View at_, b_, out_;
+  const Epilogue& epilogue_;
+  const int64_t first_row_, m_, n_, k_, piece_, width_;
+  std::vector<Strip> rows_, strips_;  // where the operands stay
+  bool twice_ = false;                // the next strip may be loaded while this one is multiplied
+};
+
 }  // namespace
 
 AccessPattern matmul_operand(KernelContext& ctx, const AccessPattern& tile) {
@@ -169,70 +330,8 @@ void require_matmul_dtype(const KernelContext& ctx, DType dtype) {
 void gemm(KernelContext& ctx, const View& a, const View& b, const View& out, const Epilogue& epilogue,
           int64_t first_row) {
   if (ctx.region != nullptr && !ctx.region->then) return gemm_of_rows(ctx, a, b, out, epilogue, first_row);
-  const int64_t m = out.shape[0], n = out.shape[1], k = a.shape[1];
-  if (m == 0 || n == 0) return;
-  const View at = transposed(a);
-  const int64_t piece = piece_of(ctx, a.dtype, k);
-  const bool resident = piece >= k && k > 0;
-  // One block of rows is divided between two cores by its columns.
-  const int64_t columns_of_tile = m <= kPartitions ? even_tiles(ctx, n, kColumns) : kColumns;
-  const int64_t block = resident ? resident_rows(ctx, a.dtype, k) : m;
-  const ProgramBuilder::Mark start = ctx.b.mark();
-  for (int64_t begin = 0; begin < m; begin += block) {
-    const int64_t end = std::min(m, begin + block);
-    ctx.b.release(start);
-    std::vector<Strip> rows;
-    for (int64_t m0 = begin; resident && m0 < end; m0 += kPartitions)
-      rows.emplace_back(ctx, at, 0, k, m0, std::min(kPartitions, end - m0));
-    const ProgramBuilder::Mark columns = ctx.b.mark();
-    for (int64_t n0 = 0; n0 < n; n0 += columns_of_tile) {
-      const int64_t nn = std::min(columns_of_tile, n - n0);
-      ctx.b.release(columns);
-      std::optional<Strip> whole;
-      if (resident) whole.emplace(ctx, b, 0, k, n0, nn).load(ctx);
-      const ProgramBuilder::Mark mark = ctx.b.mark();
-      bool odd = false;
-      for (int64_t m0 = begin; m0 < end; m0 += kPartitions) {
-        const int64_t mm = std::min(kPartitions, end - m0);
-        AccessPattern sum;
-        if (k == 0) {
-          sum = ctx.b.sbuf(DType::f32, static_cast<int>(mm), {nn});
-          ctx.b.memset(sum, 0.0f);
-        } else {
-          sum = ctx.b.psum(DType::f32, static_cast<int>(mm), {nn});
-        }
-        if (resident) {
-          multiply(ctx, sum, rows[static_cast<std::size_t>((m0 - begin) / kPartitions)].load(ctx), *whole,
-                   false);
-        }
-        for (int64_t k0 = resident ? k : 0; k0 < k; k0 += piece) {
-          const int64_t kk = std::min(piece, k - k0);
-          const ProgramBuilder::Mark pieces = ctx.b.mark();
-          Strip stationary(ctx, at, k0, kk, m0, mm), moving(ctx, b, k0, kk, n0, nn);
-          multiply(ctx, sum, stationary.load(ctx), moving.load(ctx), k0 > 0);
-          ctx.b.release(pieces);
-        }
-        const AccessPattern result = ctx.b.sbuf(out.dtype, static_cast<int>(mm), {nn});
-        epilogue({m0, n0, sum, result});
-        if (Region::stored(out.tensor)) {
-          ctx.b.dma_copy(
-              hbm_tile(out.dtype, out.tensor, out.offset + m0 * out.strides[0] + n0 * out.strides[1],
-                       static_cast<int>(mm), out.strides[0], {nn}, {out.strides[1]}),
-              result);
-        }
-        if (ctx.region != nullptr) {
-          ctx.region->row = first_row + m0;
-          ctx.region->rows = mm;
-          ctx.region->column = n0;
-          ctx.region->columns = nn;
-          ctx.region->then(result);
-        }
-        if (odd) ctx.b.release(mark);
-        odd = !odd;
-      }
-    }
-  }
-  ctx.b.release(start);
+  if (out.shape[0] == 0 || out.shape[1] == 0) return;
+  Gemm(ctx, a, b, out, epilogue, first_row).run();
 }
 
 }  // namespace assay::backend
