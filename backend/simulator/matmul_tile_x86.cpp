@@ -14,11 +14,14 @@ namespace {
 
 constexpr int kQuietNan = 0x7fc00000;
 
+ASSAY_AVX512 inline __m512 canonical(__m512 sum) {
+  const __mmask16 nan = _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
+  return _mm512_mask_mov_ps(sum, nan, _mm512_castsi512_ps(_mm512_set1_epi32(kQuietNan)));
+}
+
 ASSAY_AVX512 inline void store512(float* out, __m512 sum, bool accumulate, __mmask16 mask) {
   if (accumulate) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, out), sum);
-  const __mmask16 nan = _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
-  sum = _mm512_mask_mov_ps(sum, nan, _mm512_castsi512_ps(_mm512_set1_epi32(kQuietNan)));
-  _mm512_mask_storeu_ps(out, mask, sum);
+  _mm512_mask_storeu_ps(out, mask, canonical(sum));
 }
 
 template <bool kPairs>
@@ -67,7 +70,9 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
       if (last && t.next_stationary != nullptr)
         prefetch_words(t.next_stationary + m / kPanelRows * t.stationary.panel, steps * kPanelRows);
       __m512 sum[kPanelRows][2];
-      for (auto& row : sum) row[0] = row[1] = _mm512_setzero_ps();
+#pragma GCC unroll 8
+      for (int r = 0; r < kPanelRows; ++r) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
+#pragma GCC unroll 4
       for (int s = 0; s < steps; ++s, a += stationary_step, b += moving_step) {
         const __m512i b0 = _mm512_loadu_si512(b), b1 = _mm512_loadu_si512(b + 16);
 #pragma GCC unroll 8
@@ -76,11 +81,26 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
           sum[r][1] = step512<kPairs>(sum[r][1], a[r], b1);
         }
       }
+      if (rows == kPanelRows && mask1 == 0xffff) {
+        if (t.accumulate) {
+#pragma GCC unroll 8
+          for (int r = 0; r < kPanelRows; ++r) {
+            sum[r][0] = _mm512_add_ps(_mm512_loadu_ps(out + r * t.out_stride), sum[r][0]);
+            sum[r][1] = _mm512_add_ps(_mm512_loadu_ps(out + r * t.out_stride + 16), sum[r][1]);
+          }
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < kPanelRows; ++r) {
+          _mm512_storeu_ps(out + r * t.out_stride, canonical(sum[r][0]));
+          _mm512_storeu_ps(out + r * t.out_stride + 16, canonical(sum[r][1]));
+        }
+        continue;
+      }
 #pragma GCC unroll 8
       for (int r = 0; r < kPanelRows; ++r) {
-        if (r >= rows) break;
-        store512(out + r * t.out_stride, sum[r][0], t.accumulate, mask0);
-        if (mask1 != 0) store512(out + r * t.out_stride + 16, sum[r][1], t.accumulate, mask1);
+        const auto row_mask = static_cast<__mmask16>(r < rows ? 0xffff : 0);
+        store512(out + r * t.out_stride, sum[r][0], t.accumulate, mask0 & row_mask);
+        store512(out + r * t.out_stride + 16, sum[r][1], t.accumulate, mask1 & row_mask);
       }
     }
   }
