@@ -134,6 +134,17 @@ TEST_F(Catalogue, SizesThatDependOnDataAreUnsupportedWithTheNode) {
   }
 }
 
+TEST_F(Catalogue, ModelsOfAnotherDtypeAreNotCalledBf16) {
+  model("a.pt2");
+  model("b.pt2", "mlp_bf16");
+  const std::vector<Case> cases =
+      in_float_dtype(read_catalogue(write("c.csv", "id,file\na,a.pt2\nb,b.pt2\n")).cases, DType::f16);
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_NE(cases[0].graph, nullptr);
+  EXPECT_EQ(cases[1].graph, nullptr);
+  EXPECT_THAT(cases[1].graph_error, HasSubstr("nothing would change"));
+}
+
 // Every model that ships, as if it had been exported in bf16.
 TEST(ShippedCatalogue, CanBeHadInBf16) {
   const std::vector<Case> cases = in_float_dtype(

@@ -11,7 +11,9 @@
 namespace assay {
 namespace {
 
-void set_arguments(const Graph& graph, Node& node, DType to) {
+// Whether a dtype argument changed.
+bool set_arguments(const Graph& graph, Node& node, DType to) {
+  bool changed = false;
   // Also what the exporter rounded to a float before it wrote the number down.
   const double limit = float_format(DType::f32).max, own = float_format(to).max;
   const bool asserts = node.op == "aten::_assert_tensor_metadata.default";
@@ -22,6 +24,7 @@ void set_arguments(const Graph& graph, Node& node, DType to) {
           dtype->dtype = graph.values[static_cast<std::size_t>(read[0])].dtype;
       } else if (dtype->dtype == DType::f32) {
         dtype->dtype = to;
+        changed = true;
       }
     } else if (auto* number = std::get_if<double>(&argument.value)) {
       if (std::abs(*number) == limit) *number = std::copysign(own, *number);
@@ -32,6 +35,7 @@ void set_arguments(const Graph& graph, Node& node, DType to) {
                               graph.id, name_of(to), node.name, node.op, name_of(to)));
     }
   }
+  return changed;
 }
 
 void infer_results(Graph& graph, const Node& node, DType to) {
@@ -61,14 +65,23 @@ Graph with_float_dtype(Graph graph, DType to) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} in {}: models can be had in bf16 and f16", graph.id, name_of(to)));
   }
+  bool changed = false;
   for (const GraphInput& input : graph.inputs) {
     if (input.value < 0) continue;
     Value& value = graph.values[static_cast<std::size_t>(input.value)];
-    if (value.kind == ValueKind::tensor && value.dtype == DType::f32) value.dtype = to;
+    if (value.kind != ValueKind::tensor || value.dtype != DType::f32) continue;
+    value.dtype = to;
+    changed = true;
   }
   for (Node& node : graph.nodes) {
-    set_arguments(graph, node, to);
+    if (set_arguments(graph, node, to)) changed = true;
     infer_results(graph, node, to);
+  }
+  if (!changed) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} in {}: no input, parameter, buffer or dtype argument is f32, so that nothing "
+                            "would change; run the model as it is",
+                            graph.id, name_of(to)));
   }
   validate(graph);
   return graph;

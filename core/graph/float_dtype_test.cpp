@@ -98,6 +98,23 @@ TEST(FloatDtype, RefusalsNameTheNode) {
   EXPECT_THROW(with_float_dtype(graph, DType::i64), Error);
 }
 
+// Else a model of another dtype would pass for one in this dtype.
+TEST(FloatDtype, ModelsWithoutF32AreRefused) {
+  for (const DType dtype : {DType::bf16, DType::f64, DType::i64, DType::c64}) {
+    GraphBuilder builder("other");
+    const ValueId x = builder.input("x", dtype, {2});
+    builder.output(builder.call("aten::add.Tensor", {{"self", ValueArg{x}}, {"other", ValueArg{x}}}));
+    const Graph graph = builder.build();
+    try {
+      with_float_dtype(graph, DType::f16);
+      ADD_FAILURE() << name_of(dtype);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported);
+      EXPECT_THAT(error.what(), HasSubstr("other in f16: no input"));
+    }
+  }
+}
+
 TEST(FloatDtype, FunctionsAreRefused) {
   GraphBuilder builder("flex");
   const ValueId x = builder.input("x", DType::f32, {2});
