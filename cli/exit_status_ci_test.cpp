@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "cli/testing/run_program.h"
 
@@ -65,7 +66,10 @@ TEST_F(ExitStatus, FilesThatAreMissing) {
   expect_refused({"check", kModel, "--inputs", "none.safetensors"}, "none.safetensors");
   expect_refused({"check", kModel, "--expect", "none.safetensors"}, "none.safetensors");
   expect_refused({"sweep", "none.csv"}, "none.csv");
-  expect_refused({"sweep", ".", "--dtype", "bf16"}, "only models of a catalogue");
+  std::filesystem::create_directory(path("folder.csv"));
+  for (const char* folder : {".", "folder.csv"})
+    expect_refused({"sweep", folder, "--dtype", "bf16"}, "only models of a catalogue");
+  expect_refused({"sweep", kCatalogue, "--dtype", "f32"}, "--dtype");
   expect_refused({"report", "none"}, "none");
   expect_refused({"compare", "none", "none"}, "none");
   expect_refused({"abi-test", "none.so"}, "none.so");

@@ -20,13 +20,14 @@ sweeps::Source source_of(const std::string& what, const std::string& dtype) {
                                             "give a catalogue (.csv) or a folder of .pt2 files");
   }
   require_input(what, "a catalogue (.csv) or a folder of .pt2 files");
-  if (!dtype.empty() && !what.ends_with(".csv")) {
+  const bool is_folder = std::filesystem::is_directory(what);
+  if (!dtype.empty() && (is_folder || !what.ends_with(".csv"))) {
     throw Error(ErrorCode::invalid_argument,
                 "sweep " + what + " --dtype " + dtype +
                     ": only models of a catalogue (.csv) can be had in another dtype; a .pt2 file holds the "
                     "dtype that it was exported in");
   }
-  if (std::filesystem::is_directory(what)) return {sweeps::read_model_folder(what), {}};
+  if (is_folder) return {sweeps::read_model_folder(what), {}};
   if (what.ends_with(".jsonl")) {
     throw Error(ErrorCode::unsupported,
                 what +
