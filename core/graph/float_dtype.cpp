@@ -43,8 +43,10 @@ void infer_results(Graph& graph, const Node& node, DType to) {
   try {
     inferred = infer(OpCall(graph, node));
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{} in {}: node '{}' ({}): {}", graph.id, name_of(to), node.name,
-                                          node.op, error.what()));
+    // The file is right: it is the conversion that its operators do not take.
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} in {}: node '{}' ({}): {}; export the model in {}", graph.id, name_of(to),
+                            node.name, node.op, error.what(), name_of(to)));
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] < 0) continue;
@@ -83,7 +85,12 @@ Graph with_float_dtype(Graph graph, DType to) {
                             "would change; run the model as it is",
                             graph.id, name_of(to)));
   }
-  validate(graph);
+  try {
+    validate(graph);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::unsupported, fmt::format("{} in {}: {}; export the model in {}", graph.id,
+                                                    name_of(to), error.what(), name_of(to)));
+  }
   return graph;
 }
 

@@ -94,6 +94,8 @@ TEST(FloatDtype, RefusalsNameTheNode) {
     FAIL() << "f32 times bf16 was accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("mixed in bf16: node 'mm"));
+    EXPECT_THAT(error.what(), HasSubstr("export the model in bf16"));
+    EXPECT_EQ(error.code(), ErrorCode::unsupported) << "the file is not malformed";
   }
   EXPECT_THROW(with_float_dtype(graph, DType::i64), Error);
 }
