@@ -36,8 +36,9 @@ bool in_mask(int mask, int64_t j, int64_t i) {
 }  // namespace
 
 int64_t GlaTiles::tiles_of(int64_t chunk) {
+  if (chunk > kMaxChunks * kPartitions) return 0;
   const int64_t tiles = (chunk + kPartitions - 1) / kPartitions;
-  return tiles <= kMaxChunks && chunk % tiles == 0 ? tiles : 0;
+  return chunk % tiles == 0 ? tiles : 0;
 }
 
 GlaCall GlaTiles::by_tiles(GlaCall gla) {

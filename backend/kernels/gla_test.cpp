@@ -1,4 +1,6 @@
 // Gated linear attention on shapes around and beyond what one tile holds, against the reference.
+#include <functional>
+#include <limits>
 #include <random>
 
 #include "backend/kernels/against_reference_test.h"
@@ -48,6 +50,18 @@ struct GlaOperands {
     for (const Tensor& t : tensors) metas.push_back({t.dtype(), t.shape()});
     op = backward ? "assay::gla_chunk_backward.default" : "assay::gla_chunk.default";
   }
+  void close(const GlaShape& s, const std::function<bool(int64_t row)>& closed) {
+    for (const NamedArgument& argument : arguments) {
+      if (argument.name != "g") continue;
+      Tensor& g = tensors.at(static_cast<std::size_t>(std::get<ValueArg>(argument.value).id));
+      std::vector<double> values = g.to_doubles();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const int64_t row = static_cast<int64_t>(i) / (s.heads * s.key) % s.length;
+        if (closed(row)) values[i] = -std::numeric_limits<double>::infinity();
+      }
+      g = Tensor::from_doubles(g.dtype(), g.shape(), values);
+    }
+  }
   OpCall call() const { return {op, metas, arguments, *infer(OpCall(op, metas, arguments))}; }
 
   std::string op;
@@ -56,9 +70,12 @@ struct GlaOperands {
   std::vector<NamedArgument> arguments;
 };
 
-void check_gla(const GlaShape& shape, std::initializer_list<Generation> generations = {Generation::trn2}) {
+// Gates of rows that are `closed` become -inf.
+void check_gla(const GlaShape& shape, std::initializer_list<Generation> generations = {Generation::trn2},
+               const std::function<bool(int64_t row)>& closed = nullptr) {
   for (const bool backward : {false, true}) {
-    const GlaOperands operands(shape, backward);
+    GlaOperands operands(shape, backward);
+    if (closed) operands.close(shape, closed);
     std::vector<Wide> wides;
     std::vector<const Wide*> pointers;
     for (const Tensor& t : operands.tensors) wides.push_back(Wide::from(t));
@@ -105,6 +122,31 @@ TEST(GlaKernel, ChunksOfSeveralTiles) {
 TEST(GlaKernel, OtherChunksAreDecomposed) {
   check_gla({150, 4, 4, 1024});
   check_gla({150, 4, 4, 129});
+  check_gla({5, 4, 4, std::numeric_limits<int64_t>::max()});
+}
+
+// Lengths around the edges of tiles and chunks, and packed sequences that end there.
+TEST(GlaKernel, EdgesOfTilesAndChunks) {
+  for (const int64_t chunk : {256, 384, 512}) {
+    for (const int64_t length : {0, 1, 128, 129, 255, 256, 257, 511, 512, 513})
+      check_gla({length, 4, 4, chunk, 0.5});
+    check_gla({2 * chunk + 3, 4, 5, chunk - 2, 0.5});
+  }
+  check_gla({1100, 4, 4, 256, 0.5, DType::f32, 1, 1, {0, 1, 257, 513, 768, 768, 1100}});
+  check_gla({1100, 4, 4, 512, 0.5, DType::bf16, 1, 2, {0, 511, 1024, 1025, 1090}});
+}
+
+// Gates that are closed (-inf) at the edges of tiles, here and there, or everywhere.
+TEST(GlaKernel, ClosedGatesBetweenTiles) {
+  std::mt19937 random(3);
+  const std::vector<std::function<bool(int64_t)>> kinds{
+      [](int64_t row) { return row % 128 == 0 || row % 128 == 127; },
+      [&](int64_t) { return random() % 97 == 0; }, [](int64_t) { return true; }};
+  for (const auto& closed : kinds) {
+    for (const int64_t chunk : {256, 512}) {
+      check_gla({520, 6, 6, chunk, 0.5}, {Generation::trn2}, closed);
+    }
+  }
 }
 
 // Longer chunks cost what their further pairs of tiles cost: far less than a composition of operators.
