@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -14,20 +15,26 @@ namespace {
 // Whether a dtype argument changed.
 bool set_arguments(const Graph& graph, Node& node, DType to) {
   bool changed = false;
+  // Where f64 is computed a limit of f32 is a number like others.
+  const auto is_f64 = [&](ValueId id) {
+    return id >= 0 && graph.values[static_cast<std::size_t>(id)].dtype == DType::f64;
+  };
+  const std::vector<ValueId> read = inputs_of(node);
+  const bool wide = std::any_of(read.begin(), read.end(), is_f64) ||
+                    std::any_of(node.outputs.begin(), node.outputs.end(), is_f64);
   // Also what the exporter rounded to a float before it wrote the number down.
   const double limit = float_format(DType::f32).max, own = float_format(to).max;
   const bool asserts = node.op == "aten::_assert_tensor_metadata.default";
   for (NamedArgument& argument : node.arguments) {
     if (auto* dtype = std::get_if<DTypeArg>(&argument.value)) {
       if (asserts) {
-        if (const std::vector<ValueId> read = inputs_of(node); !read.empty())
-          dtype->dtype = graph.values[static_cast<std::size_t>(read[0])].dtype;
+        if (!read.empty()) dtype->dtype = graph.values[static_cast<std::size_t>(read[0])].dtype;
       } else if (dtype->dtype == DType::f32) {
         dtype->dtype = to;
         changed = true;
       }
     } else if (auto* number = std::get_if<double>(&argument.value)) {
-      if (std::abs(*number) == limit) *number = std::copysign(own, *number);
+      if (std::abs(*number) == limit && !wide) *number = std::copysign(own, *number);
     } else if (std::holds_alternative<GraphArg>(argument.value)) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("{} in {}: node '{}' ({}) calls a function, whose dtypes are its own; export "

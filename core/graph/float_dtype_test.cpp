@@ -57,6 +57,21 @@ TEST(FloatDtype, LimitsOfTheDtypeStayItsLimits) {
   EXPECT_EQ(std::get<double>(graph.nodes[0].find("s")->value), -float_format(DType::bf16).max);
 }
 
+TEST(FloatDtype, LimitsOfF32InF64StayAsTheyAre) {
+  GraphBuilder builder("wide");
+  const ValueId x = builder.input("x", DType::f32, {2});
+  const ValueId wide =
+      builder.call("aten::_to_copy.default", {{"self", ValueArg{x}}, {"dtype", DTypeArg{DType::f64}}});
+  const double limit = float_format(DType::f32).max;
+  builder.output(builder.call("aten::clamp.default", {{"self", ValueArg{wide}}, {"max", limit}}));
+  builder.output(
+      builder.call("aten::full.default",
+                   {{"size", IntListArg{{2}, {}}}, {"fill_value", limit}, {"dtype", DTypeArg{DType::f64}}}));
+  const Graph graph = with_float_dtype(builder.build(), DType::f16);
+  EXPECT_EQ(std::get<double>(graph.nodes[1].find("max")->value), limit);
+  EXPECT_EQ(std::get<double>(graph.nodes[2].find("fill_value")->value), limit);
+}
+
 // What is integral in the model is promoted as PyTorch promotes it: to f32, and not further.
 TEST(FloatDtype, PromotionOfIntegersStaysAsItIs) {
   GraphBuilder builder("positions");
