@@ -1,6 +1,7 @@
 // Elementwise instructions of the Vector, Scalar and GpSimd engines.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "backend/simulator/alu.h"
 #include "backend/simulator/lanes.h"
@@ -29,6 +30,33 @@ class Scalars {
   float immediate_;
 };
 
+// Whether two patterns of a partition touch different bytes of every period, some stride of the first: halves
+// of neighbouring blocks, say.
+bool alternate(const AccessPattern& a, const AccessPattern& b) {
+  struct Span {
+    int64_t first, width;
+  };
+  const auto span = [](const AccessPattern& x, int64_t period) {
+    const auto element = static_cast<int64_t>(size_of(x.dtype));
+    Span out{x.offset, element};
+    for (std::size_t k = 0; k < x.rank; ++k) {
+      const int64_t reach = (x.sizes[k] - 1) * x.strides[k] * element;
+      if (x.strides[k] * element % period == 0) continue;
+      out.first += std::min<int64_t>(reach, 0);
+      out.width += std::abs(reach);
+    }
+    return out;
+  };
+  for (std::size_t k = 0; k < a.rank; ++k) {
+    const int64_t period = std::abs(a.strides[k]) * static_cast<int64_t>(size_of(a.dtype));
+    if (period == 0 || a.sizes[k] == 1) continue;
+    const Span x = span(a, period), y = span(b, period);
+    const int64_t behind = ((y.first - x.first) % period + period) % period;
+    if (behind >= x.width && behind + y.width <= period) return true;
+  }
+  return false;
+}
+
 // Results of one row: written in place where the destination is packed fp32 that no operand overlaps but
 // element by element; else through a buffer. `apart`: an operand that is read after results are written.
 class Results {
@@ -54,7 +82,7 @@ class Results {
                             dst.partition_start < src.partition_start + src.partitions;
     if (!partitions || (same_is_legal && src == dst)) return false;
     const AccessPattern::Extent d = dst.extent(), s = src.extent();
-    return d.begin < s.end && s.begin < d.end;
+    return d.begin < s.end && s.begin < d.end && !alternate(dst, src);
   }
 
  private:

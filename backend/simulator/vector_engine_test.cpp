@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include <random>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -302,6 +306,44 @@ TEST(VectorEngineTest, StochasticRoundingIsKeyedByInstructionNotOrder) {
   EXPECT_TRUE(bench.run(options)[0].bitwise_equal(first));
   options.seed = 1;
   EXPECT_FALSE(bench.run(options)[0].bitwise_equal(first));
+}
+
+// Parts of blocks of one tile, with and without a common element, neighbours first or blocks first: all
+// operands count as they were before.
+TEST(VectorEngineTest, PartsOfBlocksOfOneTile) {
+  std::mt19937 random(11);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 300; ++round) {
+    const int64_t block = int64_t{2} << below(7), blocks = 1 + below(9), width = 1 + below(block);
+    Bench bench;
+    std::vector<double> values;
+    for (int64_t i = 0; i < 4 * blocks * block; ++i)
+      values.push_back(1 + static_cast<double>(below(64)) / 64);
+    const AccessPattern tile = bench.load(DType::f32, {4, blocks, block}, values);
+    const bool turned = below(2) == 0;
+    std::array<int64_t, 3> firsts{};
+    std::array<AccessPattern, 3> parts;  // the destination and two operands; the last may have one element
+    const bool one = below(2) == 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const bool single = k == 2 && one;
+      firsts[k] = k == 1 && below(2) == 0 ? firsts[0] : below(block - (single ? 1 : width) + 1);
+      parts[k] = tile.slice(1, firsts[k], single ? 1 : width);
+      if (single) parts[k] = parts[k].broadcast(1, width);
+      if (turned) parts[k] = parts[k].permuted({1, 0});
+    }
+    bench.b.tensor_tensor(parts[0], parts[1], parts[2], AluOp::subtract);
+    bench.store(tile);
+    std::vector<double> want = values;
+    for (int64_t b = 0; b < 4 * blocks; ++b) {
+      for (int64_t j = 0; j < width; ++j) {
+        const auto at = [&](std::size_t k, int64_t i) {
+          return static_cast<std::size_t>(b * block + firsts[k] + i);
+        };
+        want[at(0, j)] = values[at(1, j)] - values[at(2, one ? 0 : j)];
+      }
+    }
+    ASSERT_EQ(bench.run()[0].to_doubles(), want) << "round " << round;
+  }
 }
 
 }  // namespace
