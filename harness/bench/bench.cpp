@@ -1,11 +1,13 @@
 #include "harness/bench/bench.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "core/error.h"
@@ -19,6 +21,10 @@ namespace assay {
 namespace {
 
 using Key = std::pair<std::string, std::string>;  // id, mode
+
+// Before each block of two backends: threads of the other one (OpenMP's spin for milliseconds when they have
+// nothing to do) must have gone to sleep, or they take cores from what is timed.
+constexpr std::chrono::milliseconds kPause{10};
 
 std::string folder_name(const std::string& backend) {
   std::string name = backend;
@@ -144,9 +150,14 @@ void time_row(const BenchOptions& options, const Case& c, Timer& timer, Timer* p
     peer_iterations = peer->calibrate(options.block_s);
   }
   for (int block = 0; block < options.blocks; ++block) {
-    const auto own = [&] { row.seconds.push_back(timer.block(iterations, row.device_seconds)); };
+    const auto own = [&] {
+      if (peer) std::this_thread::sleep_for(kPause);
+      row.seconds.push_back(timer.block(iterations, row.device_seconds));
+    };
     const auto other = [&] {
-      if (peer) row.peer_seconds.push_back(peer->block(peer_iterations, row.peer_device_seconds));
+      if (!peer) return;
+      std::this_thread::sleep_for(kPause);
+      row.peer_seconds.push_back(peer->block(peer_iterations, row.peer_device_seconds));
     };
     // A B B A: a linear drift within two blocks cancels.
     if (block % 2 == 0) {
