@@ -24,6 +24,35 @@ ASSAY_AVX512 inline void store512(float* out, __m512 sum, bool accumulate, __mma
   _mm512_mask_storeu_ps(out, mask, canonical(sum));
 }
 
+// All of a block; one look for NaN serves two vectors.
+ASSAY_AVX512 inline void store_block512(float* out, int64_t stride, __m512 (&sum)[kPanelRows][2],
+                                        bool accumulate) {
+  if (accumulate) {
+    const float* old = out;
+#pragma GCC unroll 8
+    for (int r = 0; r < kPanelRows; ++r, old += stride) {
+      sum[r][0] = _mm512_add_ps(_mm512_loadu_ps(old), sum[r][0]);
+      sum[r][1] = _mm512_add_ps(_mm512_loadu_ps(old + 16), sum[r][1]);
+    }
+  }
+  __mmask16 nan = 0;
+#pragma GCC unroll 8
+  for (int r = 0; r < kPanelRows; ++r)
+    nan = _mm512_kor(nan, _mm512_cmp_ps_mask(sum[r][0], sum[r][1], _CMP_UNORD_Q));
+  if (nan != 0) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kPanelRows; ++r) {
+      sum[r][0] = canonical(sum[r][0]);
+      sum[r][1] = canonical(sum[r][1]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kPanelRows; ++r, out += stride) {
+    _mm512_storeu_ps(out, sum[r][0]);
+    _mm512_storeu_ps(out + 16, sum[r][1]);
+  }
+}
+
 template <bool kPairs>
 ASSAY_AVX512 inline __m512 step512(__m512 sum, uint32_t a, __m512i b) {
   const __m512i wide = _mm512_set1_epi32(static_cast<int>(a));
@@ -43,6 +72,7 @@ template <bool kPairs>
 ASSAY_AVX512 void tile512(const TileProduct& t) {
   const int64_t stationary_step = t.stationary.step, moving_step = t.moving.step;
   const int steps = t.steps;
+  const bool accumulate = t.accumulate;
   for (int n = 0; n < t.columns; n += kPanelColumns) {
     const uint32_t* const moving = t.moving.words + n / kPanelColumns * t.moving.panel;
     const int left = t.columns - n;
@@ -82,18 +112,7 @@ ASSAY_AVX512 void tile512(const TileProduct& t) {
         }
       }
       if (rows == kPanelRows && mask1 == 0xffff) {
-        if (t.accumulate) {
-#pragma GCC unroll 8
-          for (int r = 0; r < kPanelRows; ++r) {
-            sum[r][0] = _mm512_add_ps(_mm512_loadu_ps(out + r * t.out_stride), sum[r][0]);
-            sum[r][1] = _mm512_add_ps(_mm512_loadu_ps(out + r * t.out_stride + 16), sum[r][1]);
-          }
-        }
-#pragma GCC unroll 8
-        for (int r = 0; r < kPanelRows; ++r) {
-          _mm512_storeu_ps(out + r * t.out_stride, canonical(sum[r][0]));
-          _mm512_storeu_ps(out + r * t.out_stride + 16, canonical(sum[r][1]));
-        }
+        store_block512(out, t.out_stride, sum, accumulate);
         continue;
       }
 #pragma GCC unroll 8
