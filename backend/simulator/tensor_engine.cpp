@@ -14,7 +14,8 @@ constexpr std::size_t kMaxProducts = 256;
 constexpr int kMinChunk = 32;                       // partitions of PSUM that one task computes, at least
 constexpr int64_t kMinColumns = 4 * kPanelColumns;  // or columns
 constexpr int64_t kPanelBytes = kPanelColumns * 4;
-constexpr int64_t kSmallWork = int64_t{1} << 18;  // multiply-accumulates that are not worth a second thread
+constexpr int64_t kSmallMoving = int64_t{1} << 16;  // bytes of a bank's moving operands
+constexpr int64_t kSmallWork = int64_t{1} << 18;    // multiply-accumulates that are not worth a second thread
 
 std::size_t hash(const AccessPattern& a, int panel) {
   uint64_t h = static_cast<uint64_t>(a.offset) * 0x9e3779b97f4a7c15u;
@@ -284,26 +285,30 @@ void TensorEngine::flush() {
 }
 
 // A task is a PSUM bank times some columns, where all products are so wide: then the moving operand, which is
-// the larger one, is read by one worker each time. Else times some partitions. As many as leave each worker
-// two tasks.
+// the larger one, is read by one worker each time. Else times some partitions; also where the moving operands
+// are small beside the sums, which will be read by partitions. As many as leave each worker two tasks.
 void TensorEngine::run_parts() {
   WorkerPool& pool = machine_.pool;
   const int partitions = machine_.core.partitions;
   const int64_t bank_bytes = machine_.core.psum_bank_bytes;
   const bool by_bank = std::all_of(products_.begin(), products_.end(),
                                    [](const Product& product) { return product.bank >= 0; });
-  const bool by_columns = std::all_of(products_.begin(), products_.end(),
-                                      [](const Product& product) { return product.by_columns; });
   uint32_t used = 1;
   if (by_bank) {
     used = 0;
     for (const Product& product : products_) used |= 1u << product.bank;
   }
   const int banks = std::popcount(used), wanted = pool.size() == 1 ? 1 : 2 * pool.size();
+  int64_t moving_bytes = 0;
+  for (const Product& product : products_) moving_bytes += product.depth * product.dst.free_elements() * 2;
+  const bool small = pool.size() > 1 && moving_bytes <= banks * kSmallMoving;
+  const bool by_columns = !small && std::all_of(products_.begin(), products_.end(),
+                                                [](const Product& product) { return product.by_columns; });
   int rows = partitions;
   int64_t bytes = bank_bytes;
   while (by_columns && bytes > kMinColumns * 4 && banks * (bank_bytes / bytes) < wanted) bytes /= 2;
-  while (!by_columns && rows > kMinChunk && banks * (partitions / rows) < wanted) rows /= 2;
+  const int wanted_chunks = small ? pool.size() : (wanted + banks - 1) / banks;
+  while (!by_columns && rows > kMinChunk && partitions / rows < wanted_chunks) rows /= 2;
   const int chunks = by_columns ? static_cast<int>(bank_bytes / bytes) : partitions / rows;
   // Banks of the same partitions, or columns, are neighbours: who takes them takes these partitions' rows
   // elsewhere, too, and multiplies the same columns the next time.
