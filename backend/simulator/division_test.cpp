@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <set>
+#include <memory>
+#include <vector>
 
 #include "backend/simulator/bench.h"
 #include "backend/simulator/prepared.h"
@@ -222,6 +222,20 @@ TEST(DivisionTest, SimulatorsWithARandomOrderOrWithoutTrapsDoNotDivide) {
   EXPECT_FALSE(divides(options));
   options.shuffle = options.traps = false;
   EXPECT_FALSE(divides(options));
+}
+
+// A process of many ranks does not give each worker of each rank a chip: those who come later execute the
+// whole Program together, with the same bits.
+TEST(DivisionTest, ManySimulatorsShareAFewChips) {
+  Blocks blocks(8);
+  for (int64_t k = 0; k < 8; ++k) blocks.block(k);
+  const Program program = blocks.b.finish();
+  const Division division = divide(program, 4, kWhateverCanBe);
+  std::vector<std::unique_ptr<FunctionalSimulator>> ranks;
+  for (int rank = 0; rank < 12; ++rank) {
+    ranks.push_back(std::make_unique<FunctionalSimulator>(core(program.target), with_threads(4)));
+    EXPECT_TRUE(run(*ranks.back(), program, &division)[0].bitwise_equal(run(*ranks[0], program, nullptr)[0]));
+  }
 }
 
 }  // namespace

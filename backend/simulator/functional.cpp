@@ -64,6 +64,33 @@ std::string_view name_of(TrapKind kind) {
   return "invalid";
 }
 
+// Chips that workers of this process may have of their own: tens of MiB each, and a process may simulate many
+// ranks. Devices that come later execute their Programs undivided.
+class ChipsApart {
+ public:
+  ChipsApart() = default;
+  ChipsApart(const ChipsApart&) = delete;
+  ChipsApart& operator=(const ChipsApart&) = delete;
+  ~ChipsApart() { taken() -= own_; }
+  // False if there are not so many.
+  bool take(int chips) {
+    int before = taken().load();
+    do {
+      if (before + chips > kMost) return false;
+    } while (!taken().compare_exchange_weak(before, before + chips));
+    own_ += chips;
+    return true;
+  }
+
+ private:
+  static constexpr int kMost = 16;
+  static std::atomic<int>& taken() {
+    static std::atomic<int> count{0};
+    return count;
+  }
+  int own_ = 0;
+};
+
 class FunctionalSimulator::Impl {
  public:
   Impl(const CoreDescription& core, const SimulatorOptions& options)
@@ -84,6 +111,7 @@ class FunctionalSimulator::Impl {
 
   Executor together_;                             // all workers at the same instructions
   std::vector<std::unique_ptr<Executor>> apart_;  // each worker's own
+  ChipsApart chips_;                              // of apart_
   std::vector<ExecutionCounts> counts_;           // of groups
   PatternNumbers numbers_;                        // of a Program that is not prepared
 };
@@ -119,17 +147,20 @@ ExecutionCounts FunctionalSimulator::Impl::run_together(const Program& program, 
 }
 
 // Nothing if an instruction trapped, or memory ran out: what is reported is what comes first in program
-// order.
+// order. Nothing, too, if the process has no chips left.
 std::optional<ExecutionCounts> FunctionalSimulator::Impl::run_divided(const Program& program,
                                                                       const Prepared& prepared,
                                                                       std::span<const HbmBinding> inputs,
                                                                       std::span<const HbmBinding> outputs) {
   const Division& division = prepared.division;
   WorkerPool& pool = together_.pool();
-  SimulatorOptions alone = together_.options();
-  alone.threads = 1;
-  while (apart_.size() < static_cast<std::size_t>(pool.size()))
-    apart_.push_back(std::make_unique<Executor>(together_.core(), alone, 1));
+  if (apart_.empty()) {
+    if (!chips_.take(pool.size())) return std::nullopt;
+    SimulatorOptions alone = together_.options();
+    alone.threads = 1;
+    for (int worker = 0; worker < pool.size(); ++worker)
+      apart_.push_back(std::make_unique<Executor>(together_.core(), alone, 1));
+  }
   counts_.assign(division.groups.size(), {});
   std::atomic<bool> failed{false};
   pool.run(static_cast<int>(division.groups.size()), [&](int number, int worker) {
