@@ -164,6 +164,14 @@ std::optional<RunResult> WorkerClient::run(const RunRequest& request, const Grap
     if (result.outputs.size() != graph.outputs.size() && !(result.failure && result.outputs.empty())) {
       throw Error(ErrorCode::malformed_file, "the answer does not have one entry for each output");
     }
+    // A short compilation may be over before the watch looks at it.
+    const double compiled_s =
+        result.phases.compile_cold_s.value_or(0) + result.phases.compile_disk_warm_s.value_or(0);
+    if (compiled_s > limits_.compile_s) {
+      return fail(
+          Status::compile_timeout, "time_limit",
+          fmt::format("the worker compiled longer than {} s: {:.3g} s", limits_.compile_s, compiled_s));
+    }
   } catch (const Error& error) {
     process_.kill();
     return fail(Status::crash, "rubbish_output",
