@@ -45,18 +45,20 @@ class AccessLog {
     }
   }
 
-  // Records a write to HBM alone; what it overwrites of earlier ones is forgotten.
+  // Records a write to HBM alone; what it overwrites of earlier ones is forgotten. No pattern: somewhere in
+  // the region, and what it leaves there are its own sources, so that it stands for them.
   void add_write(const AccessRegion& region, int64_t bytes, std::size_t instruction,
-                 const AccessPattern& pattern) {
+                 const AccessPattern* pattern) {
     for (int64_t b = region.begin / bytes; b * bytes < region.end; ++b) {
       std::vector<Record>& records = bucket(region, b);
       const AccessRegion part = part_in(region, b, bytes);
-      if (part.dense) {
+      if (part.dense || pattern == nullptr) {
         cut_out(records, part);
       } else {
-        std::erase_if(records, [&](const Record& r) { return *r.pattern == pattern; });
+        std::erase_if(records,
+                      [&](const Record& r) { return r.pattern != nullptr && *r.pattern == *pattern; });
       }
-      records.push_back({part, instruction, &pattern});
+      records.push_back({part, instruction, pattern});
     }
   }
   // Calls `found(instruction)` for every recorded write of these bytes; records nothing.

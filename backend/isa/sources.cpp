@@ -54,7 +54,7 @@ std::vector<std::vector<uint32_t>> sources_of(const Program& program) {
     visit(
         true, [&](LastWriters& memory, const AccessPattern& a) { memory.write(a, number); },
         [&](const AccessRegion& region, int64_t bytes, const AccessPattern& a) {
-          log.add_write(region, bytes, index, a);
+          log.add_write(region, bytes, index, i.opcode == Opcode::dma_scatter ? nullptr : &a);
         });
   }
   return out;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -100,6 +101,24 @@ TEST(SourcesTest, OfScatters) {
   EXPECT_EQ(sources[2], (std::vector<uint32_t>{0, 1}));
   for (uint32_t i = 3; i < 6; ++i) EXPECT_EQ(sources[i], (std::vector<uint32_t>{0, 1, i - 1}));
   EXPECT_EQ(sources[6], (std::vector<uint32_t>{5}));
+}
+
+// A copy to the table's own place does not overwrite what a scatter brought elsewhere.
+TEST(SourcesTest, OfRowsThatAScatterMayHaveWritten) {
+  ProgramBuilder b(core(Generation::trn2));
+  const int32_t y = b.output("y", DType::f32, 256);
+  const AccessPattern x = b.sbuf(DType::f32, 4, {2}), index = b.sbuf(DType::i32, 4, {1});
+  const AccessPattern table = hbm_tile(DType::f32, y, 0, 4, 16, {2}, {1});
+  IndirectOptions options;
+  options.index_stride = 64;
+  options.bound = 4;
+  b.memset(x, 1.0f);                                            // 0
+  b.memset_int(index, 1);                                       // 1
+  b.dma_scatter(table, x, index, options);                      // 2
+  b.dma_copy(table, x);                                         // 3
+  b.dma_copy(x, hbm_tile(DType::f32, y, 64, 4, 16, {2}, {1}));  // 4: the rows of index 1
+  const std::vector<uint32_t> sources = sources_of(b.program())[4];
+  EXPECT_TRUE(std::count(sources.begin(), sources.end(), 2u) == 1);
 }
 
 // Bytes that an instruction touches on the chip, one by one.

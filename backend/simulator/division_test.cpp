@@ -222,6 +222,10 @@ TEST(DivisionTest, SimulatorsWithARandomOrderOrWithoutTrapsDoNotDivide) {
   EXPECT_FALSE(divides(options));
   options.shuffle = options.traps = false;
   EXPECT_FALSE(divides(options));
+  options.traps = true;
+  EXPECT_TRUE(divides(options));
+  options.quirks.uninitialized_sbuf = true;
+  EXPECT_FALSE(divides(options));
 }
 
 // A process of many ranks does not give each worker of each rank a chip: those who come later execute the

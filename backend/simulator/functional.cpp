@@ -107,7 +107,10 @@ class FunctionalSimulator::Impl {
   std::optional<ExecutionCounts> run_divided(const Program& program, const Prepared& prepared,
                                              std::span<const HbmBinding> inputs,
                                              std::span<const HbmBinding> outputs);
-  bool divides() const { return together_.options().traps && !together_.options().shuffle; }
+  bool divides() const {
+    const SimulatorOptions& o = together_.options();
+    return o.traps && !o.shuffle && !o.quirks.uninitialized_sbuf;
+  }
 
   Executor together_;                             // all workers at the same instructions
   std::vector<std::unique_ptr<Executor>> apart_;  // each worker's own
@@ -146,8 +149,8 @@ ExecutionCounts FunctionalSimulator::Impl::run_together(const Program& program, 
   return counts;
 }
 
-// Nothing if an instruction trapped, or memory ran out: what is reported is what comes first in program
-// order. Nothing, too, if the process has no chips left.
+// Nothing if an instruction trapped, or memory ran out at one: what is reported is what comes first in
+// program order. Nothing, too, if the process has no chips left.
 std::optional<ExecutionCounts> FunctionalSimulator::Impl::run_divided(const Program& program,
                                                                       const Prepared& prepared,
                                                                       std::span<const HbmBinding> inputs,

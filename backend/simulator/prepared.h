@@ -8,8 +8,9 @@ namespace assay::backend {
 
 struct Prepared {
   PatternNumbers numbers;
-  // For the simulator's workers. Empty where it does not pay, with a random order, and without traps: what
-  // was never written may be read then, and depends on everything that ran before.
+  // For the simulator's workers. Empty where it does not pay, with a random order, and without traps or with
+  // memsets that do nothing (Quirks): what was not written may be read then, and depends on everything that
+  // ran before.
   Division division;
 };
 
