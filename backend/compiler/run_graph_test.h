@@ -40,7 +40,7 @@ inline std::vector<Tensor> run_program(FunctionalSimulator& simulator, const Pro
     EXPECT_EQ(counts.instructions, program.instructions.size());
     return outputs;
   };
-  const std::vector<Tensor> outputs = run(nullptr);
+  std::vector<Tensor> outputs = run(nullptr);
   // By workers that do not wait for each other: the same bits.
   Prepared prepared = simulator.prepare(program);
   prepared.division = divide(program, 3, kWhateverCanBe);

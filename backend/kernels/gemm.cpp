@@ -238,7 +238,7 @@ class Gemm {
 
   // Sums of rows m0 .. end-1 and the strip's columns, one for each block of rows.
   std::vector<AccessPattern> products(int64_t begin, int64_t m0, int64_t end, int64_t n0) {
-    const std::vector<AccessPattern> sums = places(m0, end, n0);
+    std::vector<AccessPattern> sums = places(m0, end, n0);
     const Strip& moving = strip(n0).load(ctx_);
     load_rows(begin, m0, end);
     for (const AccessPattern& sum : sums) {
@@ -259,7 +259,7 @@ class Gemm {
       }
       return sums;
     }
-    const std::vector<AccessPattern> sums = places(m0, end, n0);
+    std::vector<AccessPattern> sums = places(m0, end, n0);
     const ProgramBuilder::Mark mark = ctx_.b.mark();
     for (int64_t k0 = 0; k0 < k_; k0 += piece_) {
       const int64_t kk = std::min(piece_, k_ - k0);

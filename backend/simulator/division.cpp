@@ -77,7 +77,7 @@ class Divider {
     double least = most_of_share * total_ / workers;
     for (int groups = kMostGroups; groups >= 1; groups /= 2) {
       if (groups > 1 && total_ < kWorthStealing * groups) continue;
-      Division division = of_groups(static_cast<std::size_t>(groups * workers));
+      Division division = of_groups(static_cast<std::size_t>(groups) * static_cast<std::size_t>(workers));
       const double busiest = busiest_worker(division, workers);
       if (busiest >= 0.98 * least) continue;
       least = busiest;
