@@ -80,24 +80,34 @@ TEST(SourcesTest, OfAccumulation) {
   EXPECT_EQ(sources[3], (std::vector<uint32_t>{0, 2}));
 }
 
+// Two columns of four rows and what a scatter needs to bring them into a table.
+struct Scattered {
+  Scattered(int64_t elements, int64_t row, int64_t index_stride, int64_t bound)
+      : y(b.output("y", DType::f32, elements)),
+        x(b.sbuf(DType::f32, 4, {2})),
+        index(b.sbuf(DType::i32, 4, {1})),
+        table(hbm_tile(DType::f32, y, 0, 4, row, {2}, {1})) {
+    options.index_stride = index_stride;
+    options.bound = bound;
+    b.memset(x, 1.0f);       // 0
+    b.memset_int(index, 0);  // 1
+  }
+  ProgramBuilder b{core(Generation::trn2)};
+  int32_t y;
+  AccessPattern x, index, table;
+  IndirectOptions options;
+};
+
 // Thousands of scatters into a table, as the gradient of an embedding makes them: each stands for those
 // before it, whose rows it may have left.
 TEST(SourcesTest, OfScatters) {
-  ProgramBuilder b(core(Generation::trn2));
-  const int32_t y = b.output("y", DType::f32, 64);
-  const AccessPattern x = b.sbuf(DType::f32, 4, {2}), index = b.sbuf(DType::i32, 4, {1});
-  const AccessPattern table = hbm_tile(DType::f32, y, 0, 4, 0, {2}, {1});
-  IndirectOptions options;
-  options.index_stride = 2;
-  options.bound = 32;
-  b.memset(x, 1.0f);                                         // 0
-  b.memset_int(index, 0);                                    // 1
+  Scattered s(64, 0, 2, 32);
   for (const bool accumulate : {false, true, true, true}) {  // 2 .. 5
-    options.dma.accumulate = accumulate;
-    b.dma_scatter(table, x, index, options);
+    s.options.dma.accumulate = accumulate;
+    s.b.dma_scatter(s.table, s.x, s.index, s.options);
   }
-  b.dma_copy(x, hbm_tile(DType::f32, y, 0, 4, 2, {2}, {1}));  // 6
-  const std::vector<std::vector<uint32_t>> sources = sources_of(b.program());
+  s.b.dma_copy(s.x, hbm_tile(DType::f32, s.y, 0, 4, 2, {2}, {1}));  // 6
+  const std::vector<std::vector<uint32_t>> sources = sources_of(s.b.program());
   EXPECT_EQ(sources[2], (std::vector<uint32_t>{0, 1}));
   for (uint32_t i = 3; i < 6; ++i) EXPECT_EQ(sources[i], (std::vector<uint32_t>{0, 1, i - 1}));
   EXPECT_EQ(sources[6], (std::vector<uint32_t>{5}));
@@ -105,19 +115,11 @@ TEST(SourcesTest, OfScatters) {
 
 // A copy to the table's own place does not overwrite what a scatter brought elsewhere.
 TEST(SourcesTest, OfRowsThatAScatterMayHaveWritten) {
-  ProgramBuilder b(core(Generation::trn2));
-  const int32_t y = b.output("y", DType::f32, 256);
-  const AccessPattern x = b.sbuf(DType::f32, 4, {2}), index = b.sbuf(DType::i32, 4, {1});
-  const AccessPattern table = hbm_tile(DType::f32, y, 0, 4, 16, {2}, {1});
-  IndirectOptions options;
-  options.index_stride = 64;
-  options.bound = 4;
-  b.memset(x, 1.0f);                                            // 0
-  b.memset_int(index, 1);                                       // 1
-  b.dma_scatter(table, x, index, options);                      // 2
-  b.dma_copy(table, x);                                         // 3
-  b.dma_copy(x, hbm_tile(DType::f32, y, 64, 4, 16, {2}, {1}));  // 4: the rows of index 1
-  const std::vector<uint32_t> sources = sources_of(b.program())[4];
+  Scattered s(256, 16, 64, 4);
+  s.b.dma_scatter(s.table, s.x, s.index, s.options);                  // 2
+  s.b.dma_copy(s.table, s.x);                                         // 3
+  s.b.dma_copy(s.x, hbm_tile(DType::f32, s.y, 64, 4, 16, {2}, {1}));  // 4: the rows of index 1
+  const std::vector<uint32_t> sources = sources_of(s.b.program())[4];
   EXPECT_TRUE(std::count(sources.begin(), sources.end(), 2u) == 1);
 }
 

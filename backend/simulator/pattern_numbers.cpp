@@ -25,9 +25,11 @@ std::size_t hash_of(const AccessPattern& a) {
 void PatternNumbers::assign(const Program& program) {
   const std::size_t n = program.operands.size();
   numbers_.resize(n);
-  first_.assign(std::max<std::size_t>(first_.size(), std::bit_ceil(2 * n + 1)), kFree);
+  // No more places than this Program needs are cleared, however large one before it was.
+  const std::size_t places = std::bit_ceil(2 * n + 1), mask = places - 1;
+  if (first_.size() < places) first_.resize(places);
+  std::fill_n(first_.begin(), places, kFree);
   count_ = 0;
-  const std::size_t mask = first_.size() - 1;
   for (std::size_t k = 0; k < n; ++k) {
     const AccessPattern& a = program.operands[k];
     if (!on_chip(a)) continue;
