@@ -14,6 +14,7 @@
  * Versions: a backend works with a harness if the majors are equal. Within a major, minors only append
  * members. 1.0  first version.
  *          1.1  collective: bytes that each rank sent and received, and the algorithm.
+ *          1.2  execute_eager: whether the node was compiled for it, and why.
  *
  * Threads: the harness calls one assay_device from one thread at a time.
  */
@@ -28,7 +29,7 @@ extern "C" {
 #endif
 
 #define ASSAY_ABI_MAJOR 1
-#define ASSAY_ABI_MINOR 1
+#define ASSAY_ABI_MINOR 2
 
 /* Opaque handles, owned by the backend. */
 typedef struct assay_device assay_device;
@@ -193,6 +194,12 @@ typedef struct assay_copy_args {
   size_t size;
 } assay_copy_args;
 
+typedef enum assay_cache_hit {
+  ASSAY_CACHE_MISS = 0,
+  ASSAY_CACHE_DISK = 1,
+  ASSAY_CACHE_MEMORY = 2
+} assay_cache_hit;
+
 /* Runs one node. Outputs are buffers of the node's output metas, created by the harness; where an entry is
  * null on entry (shape depends on data) the backend creates it. Outputs never alias inputs. */
 typedef struct assay_eager_args {
@@ -203,13 +210,11 @@ typedef struct assay_eager_args {
   size_t input_count;
   assay_buffer** outputs; /* in or out */
   size_t output_count;
+  /* Since 1.2. Out: assay_cache_hit, ASSAY_CACHE_MISS if what ran was compiled for this node, be it now or
+   * when the device was asked whether it supports it. Left alone by backends that do not compile nodes. */
+  int32_t cache_hit;
+  const char* miss_reason; /* out: as in assay_compile_args; lives until the next call on this device */
 } assay_eager_args;
-
-typedef enum assay_cache_hit {
-  ASSAY_CACHE_MISS = 0,
-  ASSAY_CACHE_DISK = 1,
-  ASSAY_CACHE_MEMORY = 2
-} assay_cache_hit;
 
 typedef struct assay_compile_args {
   size_t struct_size;

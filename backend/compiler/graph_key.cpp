@@ -26,6 +26,13 @@ void quote(std::string& out, std::string_view text) {
   out += text;
 }
 
+void write_meta(DType dtype, const Shape& shape, GraphKey& key) {
+  key.text[GraphKey::dtypes] += std::to_string(static_cast<int>(dtype)) + ' ';
+  std::string& shapes = key.text[GraphKey::shapes];
+  for (const int64_t size : shape) shapes += std::to_string(size) + ',';
+  shapes += ' ';
+}
+
 class KeyWriter {
  public:
   KeyWriter(const Graph& graph, GraphKey& key) : graph_(graph), key_(key), number_(graph.values.size(), -1) {}
@@ -49,10 +56,7 @@ class KeyWriter {
     const Value& value = graph_.values[static_cast<std::size_t>(id)];
     number_[static_cast<std::size_t>(id)] = next_++;
     key_.structure += value.kind == ValueKind::tensor ? "t " : "s ";
-    key_.text[GraphKey::dtypes] += std::to_string(static_cast<int>(value.dtype)) + ' ';
-    std::string& shapes = key_.text[GraphKey::shapes];
-    for (const int64_t size : value.shape) shapes += std::to_string(size) + ',';
-    shapes += ' ';
+    write_meta(value.dtype, value.shape, key_);
   }
 
   void read(ValueId id) {
@@ -172,12 +176,14 @@ GraphKey graph_key(const Graph& graph, Generation target, const CompileOptions& 
   return key;
 }
 
-GraphKey node_key(std::string_view op, std::string_view json, std::string_view stream, Generation target,
-                  const CompileOptions& options, std::string_view version) {
+GraphKey node_key(std::string_view op, std::string_view json, std::span<const TensorMeta> inputs,
+                  std::string_view stream, Generation target, const CompileOptions& options,
+                  std::string_view version) {
   GraphKey key;
   key.structure = "node " + std::string(op);
   key.text[GraphKey::version] = version;
   key.text[GraphKey::options] = options_text(target, options);
+  for (const TensorMeta& input : inputs) write_meta(input.dtype, input.shape, key);
   quote(key.text[GraphKey::arguments], json);
   if (!stream.empty()) {
     key.text[GraphKey::options] += " seed=" + std::to_string(options.draw_seed);
@@ -192,19 +198,24 @@ SectionHashes hashes_of(const GraphKey& key) {
   return out;
 }
 
-std::string_view reason_of_miss(const SectionHashes& now, const SectionHashes& earlier) {
+std::string_view reason_of_miss(const SectionHashes& now, std::span<const SectionHashes> earlier) {
   static constexpr std::string_view kReasons[] = {"new version", "new option", "new dtype", "new shape",
                                                   "new argument"};
-  for (std::size_t s = 0; s < now.size(); ++s) {
-    if (now[s] != earlier[s]) return kReasons[s];
+  std::size_t fewest = now.size() + 1;
+  std::string_view reason;
+  for (const SectionHashes& one : earlier) {
+    std::size_t differ = 0, first = now.size();
+    for (std::size_t s = now.size(); s-- > 0;) {
+      if (now[s] == one[s]) continue;
+      ++differ;
+      first = s;
+    }
+    if (differ == 0) return "evicted";
+    if (differ >= fewest) continue;
+    fewest = differ;
+    reason = kReasons[first];
   }
-  return "new graph";
-}
-
-int distance(const SectionHashes& a, const SectionHashes& b) {
-  int out = 0;
-  for (std::size_t s = 0; s < a.size(); ++s) out += a[s] != b[s];
-  return out;
+  return reason;
 }
 
 }  // namespace assay::backend

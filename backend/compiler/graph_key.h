@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "backend/compiler/options.h"
 #include "core/graph/graph.h"
+#include "core/opset/call.h"
 
 namespace assay::backend {
 
@@ -27,20 +29,21 @@ struct GraphKey {
 GraphKey graph_key(const Graph& graph, Generation target, const CompileOptions& options,
                    std::string_view version);
 // The same for one operator that crosses the ABI as canonical JSON (eager mode). `stream` is the node's name
-// if it draws random numbers, else "".
-GraphKey node_key(std::string_view op, std::string_view json, std::string_view stream, Generation target,
-                  const CompileOptions& options, std::string_view version);
+// if it draws random numbers, else "". The JSON says everything; `inputs` tell apart why a node is compiled
+// again.
+GraphKey node_key(std::string_view op, std::string_view json, std::span<const TensorMeta> inputs,
+                  std::string_view stream, Generation target, const CompileOptions& options,
+                  std::string_view version);
 
 // Identifies the code of this compiler: its linker's build id, so that a rebuilt compiler never runs what an
 // older one left behind. Falls back to the time of compilation where the linker wrote none.
 const std::string& compiler_version();
 
-// Why a graph is compiled although one with `earlier`'s sections was compiled before: the first section that
-// differs, as "new version", "new option", "new dtype", "new shape" or "new argument".
+// Why a graph is compiled although others of its structure were compiled `earlier`: the first section in
+// which the nearest of them (the fewest sections that differ; of equals the first) differs, as "new version",
+// "new option", "new dtype", "new shape" or "new argument"; "evicted" if one is equal; "" if there is none.
 using SectionHashes = std::array<uint64_t, GraphKey::sections>;
 SectionHashes hashes_of(const GraphKey& key);
-std::string_view reason_of_miss(const SectionHashes& now, const SectionHashes& earlier);
-// The number of sections that differ.
-int distance(const SectionHashes& a, const SectionHashes& b);
+std::string_view reason_of_miss(const SectionHashes& now, std::span<const SectionHashes> earlier);
 
 }  // namespace assay::backend

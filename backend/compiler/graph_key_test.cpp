@@ -1,9 +1,11 @@
 #include "backend/compiler/graph_key.h"
 
+#include <array>
 #include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include "core/graph/builder.h"
 
 namespace assay::backend {
@@ -54,9 +56,31 @@ TEST(GraphKeyTest, WhateverChangesTheProgramIsInItAndGivesTheReason) {
   for (const auto& [other, reason] : changed) {
     EXPECT_NE(other.whole(), base.whole()) << reason;
     EXPECT_EQ(other.structure, base.structure) << reason;
-    EXPECT_EQ(reason_of_miss(hashes_of(other), hashes_of(base)), reason);
+    EXPECT_EQ(reason_of_miss(hashes_of(other), (std::array<SectionHashes, 1>{hashes_of(base)})), reason);
   }
-  EXPECT_EQ(distance(hashes_of(key(layer("", DType::bf16, 5))), hashes_of(base)), 2);
+  // The nearest gives the reason; here that is the one of 5 columns.
+  const std::array earlier{hashes_of(base), hashes_of(key(layer("", DType::f32, 5)))};
+  EXPECT_EQ(reason_of_miss(hashes_of(key(layer("", DType::bf16, 5))), earlier), "new dtype");
+  EXPECT_EQ(reason_of_miss(hashes_of(key(layer("", DType::f32, 6, 1e-6))), earlier), "new shape");
+  EXPECT_EQ(reason_of_miss(hashes_of(base), earlier), "evicted");
+  EXPECT_EQ(reason_of_miss(hashes_of(base), {}), "");
+}
+
+TEST(GraphKeyTest, NodesAreComparedByTheirInputs) {
+  const auto node = [](DType dtype, int64_t size, const std::string& rest) {
+    const TensorMeta input{dtype, {size}};
+    return node_key("aten::mul.Scalar", std::string(name_of(dtype)) + std::to_string(size) + rest,
+                    {&input, 1}, "", Generation::trn2, {}, "1");
+  };
+  const GraphKey base = node(DType::f32, 4, "a");
+  const auto reason = [&](const GraphKey& other) {
+    EXPECT_EQ(other.structure, base.structure);
+    EXPECT_NE(other.whole(), base.whole());
+    return std::string(reason_of_miss(hashes_of(other), std::array<SectionHashes, 1>{hashes_of(base)}));
+  };
+  EXPECT_EQ(reason(node(DType::bf16, 4, "a")), "new dtype");
+  EXPECT_EQ(reason(node(DType::f32, 5, "a")), "new shape");
+  EXPECT_EQ(reason(node(DType::f32, 4, "b")), "new argument");
 }
 
 // The same nodes wired differently, and texts that would run together without their lengths.

@@ -244,6 +244,18 @@ void check_distinct(const std::vector<assay::backend::HbmBinding>& inputs,
   }
 }
 
+int32_t cache_hit_of(assay::backend::CacheHit hit) {
+  switch (hit) {
+    case assay::backend::CacheHit::disk:
+      return ASSAY_CACHE_DISK;
+    case assay::backend::CacheHit::memory:
+      return ASSAY_CACHE_MEMORY;
+    case assay::backend::CacheHit::miss:
+      break;
+  }
+  return ASSAY_CACHE_MISS;
+}
+
 assay_error* execute_eager(assay_eager_args* args) {
   return guarded([&] {
     require(args, &assay_eager_args::output_count, "execute_eager");
@@ -257,7 +269,9 @@ assay_error* execute_eager(assay_eager_args* args) {
         device, args->outputs, args->output_count, node.output_count(), who, "output",
         [&](std::size_t i) { return node.output(i); }, device.outputs);
     check_distinct(device.inputs, device.outputs, who);
-    device.device.execute(node, device.inputs, device.outputs);
+    const assay::backend::Device::Executed done = device.device.execute(node, device.inputs, device.outputs);
+    set(args, &assay_eager_args::cache_hit, cache_hit_of(done.hit));
+    set(args, &assay_eager_args::miss_reason, done.miss_reason);
   });
 }
 
@@ -314,10 +328,7 @@ assay_error* compile(assay_compile_args* args) {
     executable->miss_reason = std::move(result.miss_reason);
     executable->diagnostics = executable->compiled->graph.diagnostics();
     if (!result.notes.empty()) executable->diagnostics += "\ncompile cache: " + result.notes;
-    set(args, &assay_compile_args::cache_hit,
-        result.hit == assay::backend::CacheHit::memory ? ASSAY_CACHE_MEMORY
-        : result.hit == assay::backend::CacheHit::disk ? ASSAY_CACHE_DISK
-                                                       : ASSAY_CACHE_MISS);
+    set(args, &assay_compile_args::cache_hit, cache_hit_of(result.hit));
     set(args, &assay_compile_args::artifact_bytes, executable->compiled->artifact_bytes);
     set(args, &assay_compile_args::miss_reason, executable->miss_reason.c_str());
     set(args, &assay_compile_args::diagnostics, executable->diagnostics.c_str());

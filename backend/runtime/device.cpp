@@ -100,8 +100,9 @@ std::string Device::finish_profile() {
 }
 
 // A Program that was kept for an equal node; nullopt if there is none that can be used.
-std::optional<CompiledCall> Device::from_disk(const GraphKey& key) {
-  const DiskCache::Found found = disk_->load(key, false);
+std::optional<CompiledCall> Device::from_disk(const GraphKey& key, std::string& miss) {
+  DiskCache::Found found = disk_->load(key);
+  miss = std::move(found.miss);
   if (!found.bytes) return std::nullopt;
   try {
     CompiledCall out{read_program(*found.bytes, "compile cache"), Native::engines};
@@ -110,6 +111,7 @@ std::optional<CompiledCall> Device::from_disk(const GraphKey& key) {
     return out;
   } catch (const Error&) {  // ProgramError is one
     disk_->discard(key);
+    miss = kCorruptEntry;
     return std::nullopt;
   }
 }
@@ -123,22 +125,23 @@ CacheEntry& Device::compile(const plugin::NodeView& node, std::string_view key) 
     stream = node.name();
     compile.draw_key = fnv1a64(stream);
   }
-  std::optional<GraphKey> disk_key;
+  const GraphKey whole_key = node_key(node.op(), node.json(), input_metas(node), stream, core_.generation,
+                                      compile, compiler_version());
+  std::string on_disk;
   std::optional<CompiledCall> kept;
-  if (disk_) {
-    disk_key = node_key(node.op(), node.json(), stream, core_.generation, compile, compiler_version());
-    kept = from_disk(*disk_key);
-  }
+  if (disk_) kept = from_disk(whole_key, on_disk);
   const bool hit = kept.has_value();
   CompiledCall compiled = hit ? std::move(*kept) : compile_call(read_call(node), core_, compile);
   if (disk_ && !hit) {
     std::string note;  // a cache that cannot be written costs time, no result
-    disk_->store(*disk_key, write_program(compiled.program), note);
+    disk_->store(whole_key, write_program(compiled.program), note);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   counters_.compile_seconds += seconds.count();
   CacheEntry& entry = cache_.insert(key, std::move(compiled));
   entry.from_disk = hit;
+  if (!hit) entry.miss_reason = reasons_.of(whole_key, on_disk);
+  reasons_.add(whole_key);
   return entry;
 }
 
@@ -165,8 +168,8 @@ Device::Support Device::supports(const plugin::NodeView& node) {
   return out;
 }
 
-void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
-                     std::span<const HbmBinding> outputs) {
+Device::Executed Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
+                                 std::span<const HbmBinding> outputs) {
   std::string text;
   const std::string_view key = key_of(node, text);
   CacheEntry* entry = cache_.find(key);
@@ -177,12 +180,16 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
   } catch (const ProgramError& error) {
     throw plugin::Failure(ASSAY_COMPILE_ERROR, error.what(), reason_of(error.error_class()));
   }
-  const bool first = !entry->executed;
+  const bool first = !std::exchange(entry->executed, true);
+  Executed out;
   if (!first) {
     ++counters_.memory_hits;
+  } else if (entry->from_disk) {
+    ++counters_.disk_hits;
+    out.hit = CacheHit::disk;
   } else {
-    entry->executed = true;
-    ++(entry->from_disk ? counters_.disk_hits : counters_.compiles);
+    ++counters_.compiles;
+    out = {CacheHit::miss, entry->miss_reason.c_str()};
   }
   const Program& program = entry->compiled.program;
   if (first) {
@@ -206,6 +213,7 @@ void Device::execute(const plugin::NodeView& node, std::span<const HbmBinding> i
     const std::string name(node.name()), source(node.source());
     recorder_->launch(program, {{&name, 1}, {&source, 1}}, memory_->in_use());
   }
+  return out;
 }
 
 }  // namespace assay::backend

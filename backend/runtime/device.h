@@ -55,9 +55,13 @@ class Device {
   // for nodes that are no legal calls.
   Support supports(const plugin::NodeView& node);
 
+  struct Executed {
+    CacheHit hit = CacheHit::memory;
+    const char* miss_reason = "";  // "" for a hit; lives as long as the device
+  };
   // Runs one node on bound memory; sizes are those of the node's metas. Throws plugin::Failure, Error.
-  void execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
-               std::span<const HbmBinding> outputs);
+  Executed execute(const plugin::NodeView& node, std::span<const HbmBinding> inputs,
+                   std::span<const HbmBinding> outputs);
 
   // The whole graph (catalogue JSON, parameters are inputs) as one Program, from memory or disk where it is
   // there. Throws plugin::Failure{ASSAY_COMPILE_ERROR} that lists everything that is wrong, Error for what is
@@ -80,7 +84,7 @@ class Device {
 
  private:
   CacheEntry& compile(const plugin::NodeView& node, std::string_view key);
-  std::optional<CompiledCall> from_disk(const GraphKey& key);
+  std::optional<CompiledCall> from_disk(const GraphKey& key, std::string& miss);
 
   DeviceOptions options_;
   const CoreDescription& core_;
@@ -90,6 +94,7 @@ class Device {
   Clock clock_;
   std::optional<DiskCache> disk_;
   ProgramCache cache_;
+  MissReasons reasons_{"new operator"};
   GraphCache graphs_;
   DeviceCounters counters_;
   std::unique_ptr<Recorder> recorder_;

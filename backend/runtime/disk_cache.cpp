@@ -155,20 +155,15 @@ std::string DiskCache::miss_reason(const GraphKey& key) {
       if (const auto hashes = parse_name(it->path().filename().string())) found->second.push_back(*hashes);
     }
   }
-  const SectionHashes now = hashes_of(key);
-  std::optional<SectionHashes> nearest;
-  for (const SectionHashes& hashes : found->second) {
-    if (!nearest || distance(now, hashes) < distance(now, *nearest)) nearest = hashes;
-  }
-  return std::string(nearest ? reason_of_miss(now, *nearest) : "new graph");
+  return std::string(reason_of_miss(hashes_of(key), found->second));
 }
 
-DiskCache::Found DiskCache::load(const GraphKey& key, bool why_not) {
+DiskCache::Found DiskCache::load(const GraphKey& key) {
   Found out;
   const std::string path = path_of(key);
   std::error_code error;
   if (!fs::exists(path, error)) {
-    if (why_not) out.miss = miss_reason(key);
+    out.miss = miss_reason(key);
     return out;
   }
   try {
@@ -181,8 +176,9 @@ DiskCache::Found DiskCache::load(const GraphKey& key, bool why_not) {
   if (out.bytes) {
     fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // used now; best effort
   } else {
-    out.miss = out.note.empty() ? "new graph" : "corrupt entry";
-    if (!out.note.empty()) out.note = path + ": " + out.note;
+    if (out.note.empty()) return out;
+    out.miss = kCorruptEntry;
+    out.note = path + ": " + out.note;
   }
   return out;
 }

@@ -20,6 +20,8 @@
 
 namespace assay::backend {
 
+inline constexpr std::string_view kCorruptEntry = "corrupt entry";
+
 class DiskCache {
  public:
   // Makes folders when it first stores. `limit_bytes` of all files; beyond it those used longest ago go.
@@ -28,11 +30,11 @@ class DiskCache {
   struct Found {
     std::optional<std::string> bytes;  // what store() was given, if it is there and whole
     uint64_t file_bytes = 0;           // its size on disk
-    std::string miss;                  // else why not: "new graph", "new shape", ..., "corrupt entry"
+    std::string miss;                  // else why not: as reason_of_miss() says, or kCorruptEntry
     std::string note;                  // what was wrong with a corrupt entry
   };
   // Never throws for what is, or is not, on disk.
-  Found load(const GraphKey& key, bool why_not = true);  // without why_not, a miss says nothing
+  Found load(const GraphKey& key);
 
   // The file's size; 0 if it could not be written, with the reason in `note`: a cache that is full or cannot
   // be written to costs time and no result.

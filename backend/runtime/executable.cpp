@@ -90,18 +90,6 @@ CompiledGraph read_compiled(std::string_view bytes, const Graph& graph, const Co
   return out;
 }
 
-std::string GraphCache::reason(const GraphKey& key, const std::string& on_disk) const {
-  if (!on_disk.empty() && on_disk != "new graph") return on_disk;
-  const auto it = seen_.find(key.structure);
-  if (it == seen_.end()) return "new graph";
-  const SectionHashes now = hashes_of(key);
-  const SectionHashes* nearest = nullptr;
-  for (const SectionHashes& earlier : it->second) {
-    if (nearest == nullptr || distance(now, earlier) < distance(now, *nearest)) nearest = &earlier;
-  }
-  return std::string(reason_of_miss(now, *nearest));
-}
-
 std::shared_ptr<Executable> GraphCache::find(std::string_view text) const {
   const auto it = texts_.find(text);
   return it == texts_.end() ? nullptr : it->second.lock();
@@ -153,7 +141,7 @@ CompileResult GraphCache::get(const Graph& graph, const CoreDescription& core, c
         executable->artifact_bytes = found.file_bytes;
         out.hit = CacheHit::disk;
       } catch (const Error& error) {  // ProgramError is one
-        on_disk = "corrupt entry";
+        on_disk = kCorruptEntry;
         out.notes = error.what();
         disk_->discard(key);
       }
@@ -161,7 +149,7 @@ CompileResult GraphCache::get(const Graph& graph, const CoreDescription& core, c
   }
   if (out.hit != CacheHit::disk) {
     executable->graph = compile_graph(graph, core, options, hbm_bytes);
-    out.miss_reason = reason(key, on_disk);
+    out.miss_reason = reasons_.of(key, on_disk);
     const std::string bytes = write_compiled(executable->graph);
     executable->artifact_bytes = bytes.size();
     if (disk_ != nullptr) {
@@ -171,7 +159,7 @@ CompileResult GraphCache::get(const Graph& graph, const CoreDescription& core, c
       if (!note.empty()) out.notes += (out.notes.empty() ? "" : "\n") + ("not kept on disk: " + note);
     }
   }
-  seen_[key.structure].push_back(hashes_of(key));
+  reasons_.add(key);
   keep(std::move(whole), executable);
   out.executable = std::move(executable);
   return out;

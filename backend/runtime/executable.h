@@ -14,6 +14,7 @@
 #include "backend/compiler/graph_compiler.h"
 #include "backend/compiler/graph_key.h"
 #include "backend/runtime/disk_cache.h"
+#include "backend/runtime/miss_reasons.h"
 #include "backend/simulator/prepared.h"
 
 namespace assay::backend {
@@ -27,8 +28,6 @@ struct Executable {
   uint64_t device_cycles = 0;
   std::optional<Prepared> prepared;  // for the simulation; set when it is executed again
 };
-
-enum class CacheHit { miss, disk, memory };
 
 struct CompileResult {
   std::shared_ptr<Executable> executable;
@@ -52,7 +51,6 @@ class GraphCache {
   void remember(std::string_view text, const std::shared_ptr<Executable>& executable);
 
  private:
-  std::string reason(const GraphKey& key, const std::string& on_disk) const;
   void keep(std::string whole_key, std::shared_ptr<Executable> executable);
 
   DiskCache* disk_;
@@ -61,7 +59,7 @@ class GraphCache {
   std::size_t kept_bytes_ = 0;
   std::map<std::string, std::weak_ptr<Executable>, std::less<>> texts_;
   std::size_t text_bytes_ = 0;
-  std::map<std::string, std::vector<SectionHashes>, std::less<>> seen_;  // by structure
+  MissReasons reasons_{"new graph"};
 };
 
 // A compiled graph's Program, source links and statistics; metas are the graph's. read_compiled throws

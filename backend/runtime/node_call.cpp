@@ -93,9 +93,14 @@ class ArgumentReader {
 
 }  // namespace
 
-OpCall read_call(const plugin::NodeView& node) {
-  std::vector<TensorMeta> inputs, outputs;
+std::vector<TensorMeta> input_metas(const plugin::NodeView& node) {
+  std::vector<TensorMeta> inputs;
   for (std::size_t i = 0; i < node.input_count(); ++i) inputs.push_back(meta_of(node.input(i)));
+  return inputs;
+}
+
+OpCall read_call(const plugin::NodeView& node) {
+  std::vector<TensorMeta> inputs = input_metas(node), outputs;
   for (std::size_t i = 0; i < node.output_count(); ++i) outputs.push_back(meta_of(node.output(i)));
   std::vector<NamedArgument> arguments;
   for (std::size_t i = 0; i < node.argument_count(); ++i) {

@@ -85,7 +85,7 @@ const assay_node_api kNodeApi{
     },
     [](const assay_node* n, std::size_t* size) {
       const FakeNode& node = FakeNode::of(n);
-      node.text = node.json();
+      if (std::string now = node.json(); node.text != now) node.text = std::move(now);  // views stay valid
       *size = node.text.size();
       return node.text.c_str();
     },
@@ -155,8 +155,18 @@ class Plugin : public testing::Test {
     return out;
   }
   std::string execute(const FakeNode& node, std::vector<assay_buffer*> in, std::vector<assay_buffer*> out) {
-    assay_eager_args args{sizeof args, device, node.handle(), in.data(), in.size(), out.data(), out.size()};
-    return take(api->execute_eager(&args));
+    assay_eager_args args{};
+    args.struct_size = sizeof args;
+    args.device = device;
+    args.node = node.handle();
+    args.inputs = in.data();
+    args.input_count = in.size();
+    args.outputs = out.data();
+    args.output_count = out.size();
+    std::string failed = take(api->execute_eager(&args));
+    cache_hit = args.cache_hit;
+    if (failed.empty()) miss_reason = args.miss_reason;
+    return failed;
   }
   assay_counters counters() {
     assay_counters out{};
@@ -175,6 +185,8 @@ class Plugin : public testing::Test {
   }
 
   static inline const assay_api* api = nullptr;
+  int32_t cache_hit = -1;
+  std::string miss_reason;
   static inline int32_t code = 0, reason = 0;
   static inline std::string message;
   assay_device* device = nullptr;
@@ -226,6 +238,42 @@ TEST_F(Plugin, SimulatedTimeCountsLaunchesAndCopies) {
   ASSERT_EQ(execute(node, {a, b}, {c}), "");
   EXPECT_EQ(counters().cycles, 2 * once.cycles);
   EXPECT_NEAR(counters().device_seconds - once.device_seconds, ran, 1e-12);
+  for (assay_buffer* x : {a, b, c}) api->buffer_destroy(x);
+}
+
+// Whether `supports` compiled it or the execution did; a harness of an older ABI is left alone.
+TEST_F(Plugin, SaysWhyANodeIsCompiledAgain) {
+  const auto run = [this](const FakeNode& node, bool ask) {
+    if (ask) supports(node);
+    assay_buffer *a = buffer(node.inputs[0]), *b = buffer(node.inputs[1]), *c = buffer(node.outputs[0]);
+    const std::string failed = execute(node, {a, b}, {c});
+    for (assay_buffer* x : {a, b, c}) api->buffer_destroy(x);
+    return failed.empty() ? std::to_string(cache_hit) + miss_reason : failed;
+  };
+  const FakeNode base = add(ASSAY_F32, {3});
+  EXPECT_EQ(run(base, false), "0new operator");
+  EXPECT_EQ(run(base, true), "2");
+  EXPECT_EQ(run(add(ASSAY_F32, {4}), true), "0new shape");
+  EXPECT_EQ(run(add(ASSAY_BF16, {4}), true), "0new dtype");
+  FakeNode scaled = base;
+  scaled.arguments.push_back({"alpha", ASSAY_ARG_INT, {2}});
+  EXPECT_EQ(run(scaled, false), "0new argument");
+  EXPECT_EQ(counters().compiles, 4u);
+
+  assay_buffer *a = buffer(base.inputs[0]), *b = buffer(base.inputs[1]), *c = buffer(base.outputs[0]);
+  assay_buffer* in[] = {a, b};
+  assay_eager_args old{};
+  old.struct_size = offsetof(assay_eager_args, cache_hit);
+  old.device = device;
+  old.node = base.handle();
+  old.inputs = in;
+  old.input_count = 2;
+  old.outputs = &c;
+  old.output_count = 1;
+  old.cache_hit = -1;
+  EXPECT_EQ(take(api->execute_eager(&old)), "");
+  EXPECT_EQ(old.cache_hit, -1);
+  EXPECT_EQ(old.miss_reason, nullptr);
   for (assay_buffer* x : {a, b, c}) api->buffer_destroy(x);
 }
 
@@ -281,7 +329,10 @@ TEST_F(Plugin, HostileHandlesAreErrors) {
   api->buffer_destroy(b);                                     // twice: ignored
   EXPECT_NE(execute(add(ASSAY_BF16, {3}), {a, a}, {c}), "");  // metas that are not the buffers'
   assay_device* other = create("trn1", {});
-  assay_eager_args args{sizeof args, other, node.handle(), nullptr, 0, nullptr, 0};
+  assay_eager_args args{};
+  args.struct_size = sizeof args;
+  args.device = other;
+  args.node = node.handle();
   assay_buffer* in[] = {a, a};
   args.inputs = in;
   args.input_count = 2;

@@ -17,7 +17,8 @@ namespace assay::backend {
 struct CacheEntry {
   CompiledCall compiled;
   bool from_disk = false;
-  bool executed = false;  // a Program that only `supports` asked for does not count as compiled yet
+  std::string miss_reason;  // "" if it was read from disk
+  bool executed = false;    // a Program that only `supports` asked for does not count as compiled yet
   // Of one execution on the device, the host's launch not included; set when it is executed first.
   double device_seconds = 0;
   uint64_t device_cycles = 0;

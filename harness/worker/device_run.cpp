@@ -291,8 +291,10 @@ RunResult DeviceRun::run() {
     const auto unplanned = device_.totals();
     load();
     const auto before = device_.totals();
+    device_.take_misses();
     const Pass first = pass(true);
     const auto after = device_.totals();
+    if (request_.mode == "eager") result_.compiles.misses = device_.take_misses();
     result_.fallbacks = first.ledger.fallbacks();
     result_.residency = first.ledger.residency();
     double compile_s = 0;

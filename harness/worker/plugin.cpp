@@ -297,8 +297,19 @@ void Device::execute(const NodeHandle& node, const std::vector<BufferPtr>& input
     return;
   }
   assay_device* device = at(rank_for(node.node().name));
-  assay_eager_args args{sizeof(args), device, node.handle(), in.data(), in.size(), out.data(), out.size()};
+  assay_eager_args args{};
+  args.struct_size = sizeof(args);
+  args.device = device;
+  args.node = node.handle();
+  args.inputs = in.data();
+  args.input_count = in.size();
+  args.outputs = out.data();
+  args.output_count = out.size();
+  args.cache_hit = -1;
   plugin_->check(plugin_->api().execute_eager(&args), "execute_eager");
+  if (args.cache_hit == ASSAY_CACHE_MISS) {
+    if (std::string reason = text_of(args.miss_reason); !reason.empty()) misses_.push_back(std::move(reason));
+  }
   adopt(out, outputs, "execute_eager");
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/backend.h"
@@ -112,6 +113,8 @@ class Device {
   BufferPtr upload(const Tensor& tensor, int rank = 0);
   // Null outputs are created by the backend and replaced. A node ranks::* is the collective of all its ranks.
   void execute(const NodeHandle& node, const std::vector<BufferPtr>& inputs, std::vector<BufferPtr>& outputs);
+  // Why nodes that execute() ran had to be compiled, in order, since this was last asked.
+  std::vector<std::string> take_misses() { return std::exchange(misses_, {}); }
   // Of all ranks together; time and cycles are those of the rank that had most. nullopt if the backend does
   // not count.
   std::optional<DeviceTotals> totals();
@@ -140,6 +143,7 @@ class Device {
   std::vector<assay_device*> peers_;  // ranks from 1
   int ranks_ = 1;
   std::map<std::string, CollectiveBytes> collectives_;
+  std::vector<std::string> misses_;
   BackendInfo info_;
 };
 

@@ -139,7 +139,14 @@ TEST_F(PluginTest, RunsANodeAndCountsIt) {
   assay_buffer* inputs[] = {buffer(Tensor::from_doubles(DType::f32, {2}, {1, 2})),
                             buffer(Tensor::from_doubles(DType::f32, {2}, {10, 0x1p-30}))};
   assay_buffer* outputs[] = {buffer(kPair)};
-  assay_eager_args args{sizeof(args), device_, handle, inputs, 2, outputs, 1};
+  assay_eager_args args{};
+  args.struct_size = sizeof(args);
+  args.device = device_;
+  args.node = handle;
+  args.inputs = inputs;
+  args.input_count = 2;
+  args.outputs = outputs;
+  args.output_count = 1;
   ASSERT_EQ(code(api_->execute_eager(&args)), 0) << message_;
   EXPECT_EQ(read(outputs[0], kPair), (std::vector<double>{11, 2}));
   ASSERT_EQ(code(api_->execute_eager(&args)), 0) << message_;
@@ -205,8 +212,10 @@ TEST_F(PluginTest, AnswersBadRequests) {
   EXPECT_EQ(code(api_->copy_to_host(&copy)), ASSAY_INVALID_ARGUMENT);
   FakeNode node = add_node();
   node.json = "{";
-  assay_eager_args eager{sizeof(eager), device_, reinterpret_cast<assay_node*>(&node), nullptr, 0,
-                         nullptr,       0};
+  assay_eager_args eager{};
+  eager.struct_size = sizeof(eager);
+  eager.device = device_;
+  eager.node = reinterpret_cast<assay_node*>(&node);
   EXPECT_NE(code(api_->execute_eager(&eager)), 0);
 }
 
