@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include "backend/compiler/run_graph_test.h"
 #include "backend/kernels/catalogue_test.h"
+#include "backend/testing/steady_state.h"
 #include "core/io/model.h"
 
 namespace assay::backend {
@@ -29,6 +30,17 @@ TEST_P(CompiledModels, EqualEagerBitForBit) {
   pair.lnc = 2;
   const CompiledGraph of_two = compile_graph(model.graph, core(Generation::trn2), pair, kTestHbm);
   for (const CompiledGraph* graph : {&compiled, &of_two}) {
+    std::vector<Tensor> bytes;
+    std::vector<HbmBinding> in, out;
+    for (const Tensor& tensor : inputs) {
+      bytes.push_back(tensor.clone());
+      in.push_back({bytes.back().mutable_data(), bytes.back().bytes()});
+    }
+    for (const TensorMeta& meta : graph->outputs) {
+      bytes.emplace_back(meta.dtype, meta.shape);
+      out.push_back({bytes.back().mutable_data(), bytes.back().bytes()});
+    }
+    expect_no_allocations(graph->program, in, out, GetParam());
     for (const bool shuffle : {false, true}) {
       SimulatorOptions options;
       options.shuffle = shuffle;

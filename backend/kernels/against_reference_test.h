@@ -10,6 +10,7 @@
 #include "backend/kernels/run_call_test.h"
 #include "backend/runtime/contract.h"
 #include "backend/simulator/prepared.h"
+#include "backend/testing/steady_state.h"
 #include "core/contract/contract.h"
 #include "core/opset/shapes.h"
 #include "reference/evaluate.h"
@@ -93,6 +94,7 @@ inline std::vector<reference::BoundedWide> check_call(const OpCall& call,
     }
     simulator.in_order.run(compiled.program, in, to);
     simulator.shuffled.run(compiled.program, in, to_again);
+    expect_no_allocations(compiled.program, in, to, place(call, 0, 0));
     Prepared prepared = simulator.in_order.prepare(compiled.program);
     prepared.division = divide(compiled.program, 3, {0, 1e9});  // whatever can be divided
     std::vector<Tensor> divided;

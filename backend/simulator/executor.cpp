@@ -105,7 +105,7 @@ void Executor::begin(const Program& program, const PatternNumbers& numbers,
     run_ = 1;
   }
   std::fill(banks_.begin(), banks_.end(), Bank{});
-  tensor_engine_.discard();
+  tensor_engine_.begin();
 }
 
 void Executor::check_read(const Execution& e, std::size_t k) {

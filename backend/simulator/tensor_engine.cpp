@@ -61,7 +61,9 @@ std::size_t TensorEngine::packed(const AccessPattern& source, TileFormat format,
   bool outdated = false;  // the victim is the operand as it was before its bytes changed
   for (std::size_t i = set; i < set + kWays; ++i) {
     Packed& entry = entries_[i];
-    const bool same = entry.panel == panel && entry.format == format && entry.source == source;
+    if (entry.used < first_flush_) entry.used = 0;
+    const bool same =
+        entry.used != 0 && entry.panel == panel && entry.format == format && entry.source == source;
     if (same && entry.last_write == last_write) {
       entry.used = flushes_;
       return i;
@@ -333,6 +335,11 @@ void TensorEngine::run_parts() {
   });
 }
 
+void TensorEngine::begin() {
+  discard();
+  first_flush_ = flushes_;
+}
+
 void TensorEngine::discard() {
   for (std::size_t i : to_pack_) {
     if (entries_[i].stale) entries_[i].panel = 0;  // never packed: matches nothing
@@ -371,36 +378,39 @@ void TensorEngine::transpose(const Execution& e) {
     pending_work_ += dst.elements() * kWork;
     return;
   }
+  return is_exact(e) ? move_transposed(e) : multiply_by_identity(e);
+}
+
+// src^T = src^T * identity: a NaN or infinity spreads, as it does on the device.
+void TensorEngine::multiply_by_identity(const Execution& e) {
+  const AccessPattern &dst = e.op(0), &src = e.op(1);
   const int rows = src.partitions, columns = dst.partitions;
+  const auto side = static_cast<std::size_t>(rows);
   Scratch& scratch = machine_.scratch[0];
-  const Row to = machine_.make_row(dst);
-  if (!is_exact(e)) {
-    // src^T = src^T * identity: a NaN or infinity spreads, as it does on the device.
-    const TileFormat format = format_of(src.dtype, src.dtype);
-    Packed a, b;
-    a.source = src;
-    a.format = format;
-    a.panel = kPanelRows;
-    pack(a, scratch);
-    std::vector<float> ones(static_cast<std::size_t>(rows) * static_cast<std::size_t>(rows), 0.0f);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(rows); ++k)
-      ones[k * static_cast<std::size_t>(rows) + k] = 1.0f;
-    const int steps = steps_of(format, rows);
-    b.words.resize(static_cast<std::size_t>(panels(rows, kPanelColumns) * steps * kPanelColumns));
-    if (format == TileFormat::pairs) {
-      std::vector<uint16_t> narrow(ones.size());
-      for (std::size_t k = 0; k < ones.size(); ++k) narrow[k] = ones[k] != 0 ? 0x3f80 : 0;
-      pack_pairs(narrow.data(), rows, rows, rows, kPanelColumns, b.words.data());
-    } else {
-      pack_singles(ones.data(), rows, rows, rows, kPanelColumns, b.words.data());
-    }
-    std::vector<float> out(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows));
-    kernel_.of(format)(packed_product(format, steps, a.words.data(), b.words.data(), columns, rows,
-                                      out.data(), rows, false));
-    for (int c = 0; c < columns; ++c) e.store(to, 0, c, out.data() + int64_t{c} * rows);
-    return;
+  const TileFormat format = format_of(src.dtype, src.dtype);
+  turned_.source = src;
+  turned_.format = format;
+  turned_.panel = kPanelRows;
+  pack(turned_, scratch);
+  const int steps = steps_of(format, rows);
+  identity_.resize(static_cast<std::size_t>(panels(rows, kPanelColumns) * steps * kPanelColumns));
+  const auto ones = [&]<typename T>(T* matrix, T one) {
+    std::fill_n(matrix, side * side, T{0});
+    for (std::size_t k = 0; k < side; ++k) matrix[k * side + k] = one;
+    return matrix;
+  };
+  if (format == TileFormat::pairs) {
+    auto* narrow = reinterpret_cast<uint16_t*>(scratch.bytes(4, int64_t{2} * rows * rows));
+    pack_pairs(ones(narrow, uint16_t{0x3f80}), rows, rows, rows, kPanelColumns, identity_.data());
+  } else {
+    pack_singles(ones(scratch.floats(4, int64_t{rows} * rows), 1.0f), rows, rows, rows, kPanelColumns,
+                 identity_.data());
   }
-  move_transposed(e);
+  float* out = scratch.floats(5, int64_t{columns} * rows);
+  kernel_.of(format)(
+      packed_product(format, steps, turned_.words.data(), identity_.data(), columns, rows, out, rows, false));
+  const Row to = machine_.make_row(dst);
+  for (int c = 0; c < columns; ++c) e.store(to, 0, c, out + int64_t{c} * rows);
 }
 
 // Raw bits. Columns of the source are rows of the destination, written where they lie if they are packed.

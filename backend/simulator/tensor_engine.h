@@ -20,6 +20,8 @@ class TensorEngine {
 
   const TileKernel& kernel() const { return kernel_; }
 
+  // Of a run. Nothing that was packed before counts, so that a Program takes the same buffers each time.
+  void begin();
   void matmul(const Execution& e);
   // Collects a transpose as if it were a product, or executes it.
   void transpose(const Execution& e);  // Tensor or Vector engine
@@ -64,6 +66,7 @@ class TensorEngine {
   int bank_of(const AccessPattern& psum) const;
   bool is_exact(const Execution& e) const;
   void move_transposed(const Execution& e);
+  void multiply_by_identity(const Execution& e);
   // Partitions [first, end) of PSUM, and bytes [first_byte, end_byte) of a bank.
   struct Part {
     int first, end;
@@ -84,10 +87,13 @@ class TensorEngine {
   Machine& machine_;
   const TileKernel& kernel_;
   std::vector<Packed> entries_;
+  Packed turned_;                   // what is multiplied by
+  std::vector<uint32_t> identity_;  // packed
   std::vector<std::size_t> to_pack_;
   std::vector<Product> products_;
   int64_t pending_work_ = 0;
   uint64_t flushes_ = 1;
+  uint64_t first_flush_ = 1;  // of this run
 };
 
 }  // namespace assay::backend
