@@ -210,7 +210,7 @@ std::string_view reason_of_miss(const SectionHashes& now, std::span<const Sectio
       ++differ;
       first = s;
     }
-    if (differ == 0) return "evicted";
+    if (differ == 0) return kEvicted;
     if (differ >= fewest) continue;
     fewest = differ;
     reason = kReasons[first];

@@ -41,7 +41,8 @@ const std::string& compiler_version();
 
 // Why a graph is compiled although others of its structure were compiled `earlier`: the first section in
 // which the nearest of them (the fewest sections that differ; of equals the first) differs, as "new version",
-// "new option", "new dtype", "new shape" or "new argument"; "evicted" if one is equal; "" if there is none.
+// "new option", "new dtype", "new shape" or "new argument"; kEvicted if one is equal; "" if there is none.
+inline constexpr std::string_view kEvicted = "evicted";
 using SectionHashes = std::array<uint64_t, GraphKey::sections>;
 SectionHashes hashes_of(const GraphKey& key);
 std::string_view reason_of_miss(const SectionHashes& now, std::span<const SectionHashes> earlier);

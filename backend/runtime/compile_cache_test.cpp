@@ -283,5 +283,32 @@ TEST_F(CompileCache, ManyCompilersShareOneCache) {
   EXPECT_GT(hits, 0);
 }
 
+// An entry that another process stores while this one looks for it is found, or was not there yet.
+TEST_F(CompileCache, NothingIsEvictedWhereThereIsRoom) {
+  constexpr int kProcesses = 3, kKeys = 400;
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool good = true;
+      for (int k = 0; k < kKeys; ++k) {
+        DiskCache disk(folder, 1 << 30);
+        const GraphKey wanted = key(std::to_string(k));
+        const DiskCache::Found found = disk.load(wanted);
+        good = good && found.miss != kEvicted && found.note.empty();
+        std::string note;
+        if (!found.bytes) disk.store(wanted, "content", note);
+      }
+      _exit(good ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
 }  // namespace
 }  // namespace assay::backend

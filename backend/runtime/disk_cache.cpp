@@ -164,7 +164,9 @@ DiskCache::Found DiskCache::load(const GraphKey& key) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     out.miss = miss_reason(key);
-    return out;
+    // Listed, and there: another process has stored it since.
+    if (out.miss != kEvicted || !fs::exists(path, error)) return out;
+    out.miss.clear();
   }
   try {
     const std::string file = read_file(path, kMaxContent);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "assay/backend.h"
 #include "core/error.h"
 #include "core/graph/json.h"
 
@@ -65,7 +66,7 @@ std::string run_json(const RunOptions& options, const RunCircumstances& c) {
       {"schema", 1},
       {"version", assay_version()},
       {"protocol", kProtocolVersion},
-      {"abi", "1.0"},
+      {"abi", fmt::format("{}.{}", ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR)},
       {"command", OrderedJson::parse(command_json(options))},
       {"seed", options.seed},
       {"jobs", options.jobs},
