@@ -46,6 +46,9 @@ ValueId Emitter::div(ValueId a, ValueId b) {
 ValueId Emitter::add_number(ValueId a, double number) {
   return call("aten::add.Tensor", {{"self", value(a)}, {"other", number}});
 }
+ValueId Emitter::add_integer(ValueId a, int64_t number) {
+  return call("aten::add.Tensor", {{"self", value(a)}, {"other", number}});
+}
 ValueId Emitter::mul_number(ValueId a, double number) {
   return number == 1 ? a : call("aten::mul.Tensor", {{"self", value(a)}, {"other", number}});
 }

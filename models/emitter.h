@@ -35,6 +35,7 @@ class Emitter {
   ValueId div(ValueId a, ValueId b);
   ValueId add_number(ValueId a, double number);
   ValueId mul_number(ValueId a, double number);
+  ValueId add_integer(ValueId a, int64_t number);  // integers stay integers
   ValueId pow_number(ValueId a, double exponent);
   // name "gt", "eq", ...: aten::NAME.Scalar and aten::NAME.Tensor
   ValueId compare_number(const std::string& name, ValueId a, double number);

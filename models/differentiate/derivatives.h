@@ -37,6 +37,8 @@ class Tape : public Emitter {
   ValueId grad(const OpCall& call, int i = 0);
   std::optional<ValueId> grad_opt(const OpCall& call, int i = 0) const;
   ValueId result(const OpCall& call, int i = 0) const;
+  // g [..., out, ...] times matrix [out, in] along `dim`: [..., in, ...].
+  ValueId along(ValueId g, ValueId matrix, int64_t dim);
 
  private:
   std::vector<bool> active_;

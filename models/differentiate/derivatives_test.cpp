@@ -41,7 +41,10 @@ FiniteDifferences differences_of(const Example& example) {
     }
   }
   if (!example.list.empty()) arguments.push_back({example.list, list});
-  for (const ValueId id : builder.node(example.op, arguments)) builder.output(id);
+  const std::vector<ValueId> results = example.results.empty()
+                                           ? builder.node(example.op, arguments)
+                                           : builder.declared_node(example.op, arguments, example.results);
+  for (const ValueId id : results) builder.output(id);
   JointOptions options;
   options.outputs = example.outputs;
   return FiniteDifferences(builder.build(), inputs, options);

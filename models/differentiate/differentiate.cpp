@@ -94,6 +94,15 @@ ValueId Tape::result(const OpCall& call, int i) const {
   return call.output_values().at(static_cast<std::size_t>(i));
 }
 
+ValueId Tape::along(ValueId g, ValueId matrix, int64_t dim) {
+  const ValueId last = transpose(g, dim, -1);
+  Shape line = shape(last);
+  const int64_t out = line.back();
+  const ValueId product = mm(view(last, {element_count(line) / out, out}), matrix);
+  line.back() = size(matrix, 1);
+  return transpose(view(product, line), dim, -1);
+}
+
 namespace {
 
 bool is_float_tensor(const Value& value) { return value.kind == ValueKind::tensor && is_float(value.dtype); }

@@ -35,6 +35,15 @@ std::vector<Example> binary_examples() {
   examples.push_back(
       {"aten::clamp.Tensor", {{"self", {2, 5}}, {"min", {5}, -0.4, 0.3}, {"max", {5}, 0.2, 0.3}}});
   examples.push_back({"aten::clamp.Tensor", {{"self", {2, 5}}, {"max", {2, 1}}}});
+  for (const char* op : {"fmod", "remainder"}) {
+    const std::string name = std::string("aten::") + op;
+    examples.push_back({name + ".Tensor", {{"self", {2, 3}, 0, 9}, {"other", {3}, 2, 1}}});
+    examples.push_back({name + ".Tensor", {{"self", {4}, 0, 9}, {"other", {}, -2, 0.5}}});
+    examples.push_back({name + ".Scalar", {{"self", {5}, 0, 9}}, {{"other", -1.7}}});
+  }
+  examples.push_back({"aten::copysign.Tensor", {a, {"other", {3}}}});
+  examples.push_back({"aten::copysign.Scalar", {a}, {{"other", -0.0}}});
+  examples.push_back({"aten::frexp.Tensor", {{"self", {5}, 0, 9}}});
   return examples;
 }
 

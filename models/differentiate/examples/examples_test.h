@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/argument.h"
+#include "core/graph/graph.h"
+#include "core/opset/call.h"
 #include "core/tensor.h"
 
 namespace assay::models {
@@ -23,9 +24,10 @@ struct Example {
   std::string op;
   std::vector<Given> tensors;
   std::vector<NamedArgument> arguments = {};
-  std::string list = {};          // all tensors are members of this list argument
-  std::vector<int> outputs = {};  // results that the loss depends on; empty: all float ones
-  double tolerance = 1e-8;        // of the largest element of a gradient, or of 1
+  std::string list = {};                 // all tensors are members of this list argument
+  std::vector<int> outputs = {};         // results that the loss depends on; empty: all float ones
+  std::vector<TensorMeta> results = {};  // where the operator's shapes depend on data
+  double tolerance = 1e-8;               // of the largest element of a gradient, or of 1
 };
 
 inline Argument ints(std::vector<int64_t> list) { return IntListArg{std::move(list), {}}; }

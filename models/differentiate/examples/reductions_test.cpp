@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "models/differentiate/examples/examples_test.h"
 
 namespace assay::models {
@@ -20,6 +22,11 @@ std::vector<Example> reduction_examples() {
   }
   examples.push_back({"aten::linalg_vector_norm.default", {x}});
   examples.push_back({"aten::linalg_vector_norm.default", {x}, {{"ord", 1.0}, {"dim", ints({1})}}});
+  for (const double p : {0.0, 3.0, 2.5, -1.0, std::numeric_limits<double>::infinity(),
+                         -std::numeric_limits<double>::infinity()}) {
+    examples.push_back({"aten::linalg_vector_norm.default", {x}, {{"ord", p}, {"dim", ints({0, -1})}}});
+    examples.push_back({"aten::linalg_vector_norm.default", {{"self", {}}}, {{"ord", p}}});
+  }
   examples.push_back({"aten::var.correction", {x}, {{"dim", ints({1})}, {"correction", 0.0}}});
   examples.push_back({"aten::var.dim", {x}, {{"dim", ints({1})}, {"unbiased", true}}});
   for (const char* op : {"aten::max.dim", "aten::min.dim"}) {

@@ -51,6 +51,25 @@ std::vector<Example> spatial_examples() {
                       {{"self", {1, 2, 3, 3}}},
                       {{"kernel_size", ints({2, 2, 2})}, {"stride", ints({1, 1, 1})}}});
   examples.push_back({"aten::_adaptive_avg_pool2d.default", {image}, {{"output_size", ints({3, 4})}}});
+  for (const char* op : {"_adaptive_avg_pool3d", "adaptive_max_pool3d"}) {
+    examples.push_back({std::string("aten::") + op + ".default",
+                        {{"self", {1, 3, 5, 4}}},
+                        {{"output_size", ints({2, 3, 3})}}});
+  }
+  examples.push_back({"aten::adaptive_max_pool2d.default", {image}, {{"output_size", ints({3, 4})}}});
+  examples.push_back({"aten::fractional_max_pool2d.default",
+                      {{"self", {1, 2, 7, 6}}, {"random_samples", {1, 2, 2}, 0.5, 0.4}},
+                      {{"kernel_size", ints({2, 3})}, {"output_size", ints({3, 2})}}});
+  examples.push_back({"aten::fractional_max_pool3d.default",
+                      {{"self", {1, 1, 5, 4, 5}}, {"random_samples", {1, 1, 3}, 0.5, 0.4}},
+                      {{"kernel_size", ints({2, 2, 2})}, {"output_size", ints({2, 2, 2})}}});
+  examples.push_back({"aten::max_unpool2d.default",
+                      {{"self", {1, 2, 2}}, {"indices", {1, 2, 2}, 0, 1, {5, 2, 11, 8}}},
+                      {{"output_size", ints({3, 4})}}});
+  examples.push_back(
+      {"aten::max_unpool3d.default",
+       {{"self", {1, 1, 2, 2}}, {"indices", {1, 1, 2, 2}, 0, 1, {0, 7, 17, 10}}},
+       {{"output_size", ints({2, 3, 3})}, {"stride", ints({2, 2, 2})}, {"padding", ints({0, 0, 0})}}});
   return examples;
 }
 

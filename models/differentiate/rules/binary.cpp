@@ -102,6 +102,31 @@ void clamp_tensors(Tape& t, const OpCall& call) {
   t.give(call, "self", g);
 }
 
+// self - n other, n a whole number: fmod and remainder.
+void remainder(Tape& t, const OpCall& call) {
+  const ValueId g = t.grad(call);
+  t.give(call, "self", g);
+  if (!t.wants(call, "other")) return;
+  const ValueId self = t.operand(call, "self", call.output(0).dtype), other = t.value(call, "other");
+  const ValueId n = t.unary("round", t.div(t.sub(self, t.result(call)), other));
+  t.give(call, "other", t.unary("neg", t.mul(g, n)));
+}
+
+// 0 at 0, as in PyTorch.
+void copysign(Tape& t, const OpCall& call) {
+  const ValueId self = t.value(call, "self");
+  const ValueId turn = t.mul(t.unary("sign", self), t.unary("sign", t.result(call)));
+  t.give(call, "self", t.mul(t.grad(call), turn));
+}
+
+// mantissa = x / 2^exponent.
+void frexp(Tape& t, const OpCall& call) {
+  const ValueId exponent = t.cast(t.result(call, 1), call.input(0).dtype);
+  const ValueId power =
+      t.call("aten::pow.Scalar", {{"self", 2.0}, {"exponent", ValueArg{t.unary("neg", exponent)}}});
+  t.give(call, "self", t.mul(t.grad(call), power));
+}
+
 }  // namespace
 
 void register_binary(DerivativeTable& table) {
@@ -126,6 +151,11 @@ void register_binary(DerivativeTable& table) {
   table.add("aten::masked_fill.Scalar", masked_fill);
   table.add("aten::masked_fill.Tensor", masked_fill);
   table.add("aten::clamp.Tensor", clamp_tensors);
+  for (const char* op : {"fmod.Tensor", "fmod.Scalar", "remainder.Tensor", "remainder.Scalar"})
+    table.add(std::string("aten::") + op, remainder);
+  for (const char* op : {"copysign.Tensor", "copysign.Scalar"})
+    table.add(std::string("aten::") + op, copysign);
+  table.add("aten::frexp.Tensor", frexp);
   for (const char* op : {"div.Tensor_mode", "div.Scalar_mode"})
     table.add_constant(std::string("aten::") + op);
 }

@@ -4,16 +4,6 @@
 namespace assay::models {
 namespace {
 
-// g [..., out, ...] times weights [out, in] along `dim`: [..., in, ...].
-ValueId along(Tape& t, ValueId g, ValueId weights, int64_t dim) {
-  const ValueId last = t.transpose(g, dim, -1);
-  Shape shape = t.shape(last);
-  const int64_t out = shape.back();
-  const ValueId product = t.mm(t.view(last, {element_count(shape) / out, out}), weights);
-  shape.back() = t.size(weights, 1);
-  return t.transpose(t.view(product, shape), dim, -1);
-}
-
 ValueId integer(Tape& t, const char* op, ValueId a, int64_t b) {
   return t.call(op, {{"self", ValueArg{a}}, {"other", b}});
 }
@@ -57,17 +47,17 @@ void average(Tape& t, const OpCall& call, int dims) {
     }
     if (has_override) divisor = clamped(t, divisor, int64_t{1}, int64_t{1});
     const ValueId weights = window_weights(t, start, end, divisor, in, call.input(0).dtype);
-    g = along(t, g, weights, static_cast<int64_t>(at));
+    g = t.along(g, weights, static_cast<int64_t>(at));
   }
   t.give(call, "self", g);
 }
 
 // Window i is [floor(i in / out), ceil((i + 1) in / out)).
-void adaptive(Tape& t, const OpCall& call) {
+void adaptive(Tape& t, const OpCall& call, std::size_t dims) {
   const Shape& input = call.input(0).shape;
   const Shape& output = call.output(0).shape;
   ValueId g = t.grad(call);
-  for (std::size_t at = input.size() - 2; at < input.size(); ++at) {
+  for (std::size_t at = input.size() - dims; at < input.size(); ++at) {
     const int64_t in = input[at], out = output[at];
     const auto floor_of = [&](ValueId x) {
       return t.call("aten::div.Tensor_mode",
@@ -76,8 +66,8 @@ void adaptive(Tape& t, const OpCall& call) {
     const ValueId scaled = integer(t, "aten::mul.Tensor", t.numbers(out), in);
     const ValueId start = floor_of(scaled);
     const ValueId end = floor_of(integer(t, "aten::add.Tensor", scaled, in + out - 1));
-    g = along(t, g, window_weights(t, start, end, t.sub(end, start), in, call.input(0).dtype),
-              static_cast<int64_t>(at));
+    g = t.along(g, window_weights(t, start, end, t.sub(end, start), in, call.input(0).dtype),
+                static_cast<int64_t>(at));
   }
   t.give(call, "self", g);
 }
@@ -101,18 +91,45 @@ void maximum(Tape& t, const OpCall& call, std::size_t dims) {
   t.give(call, "self", t.view(sums, input));
 }
 
+// Each element was put where its index says.
+void unpool(Tape& t, const OpCall& call, std::size_t dims) {
+  const Shape& input = call.input(0).shape;
+  Shape planes(input.begin(), input.end() - static_cast<std::ptrdiff_t>(dims)), outputs = planes;
+  int64_t in = 1, out = 1;
+  for (std::size_t d = input.size() - dims; d < input.size(); ++d) {
+    in *= input[d];
+    out *= call.output(0).shape[d];
+  }
+  planes.push_back(in);
+  outputs.push_back(out);
+  const ValueId taken =
+      t.call("aten::gather.default", {{"self", ValueArg{t.view(t.grad(call), outputs)}},
+                                      {"dim", int64_t{-1}},
+                                      {"index", ValueArg{t.view(t.value(call, "indices"), planes)}}});
+  t.give(call, "self", t.view(taken, input));
+}
+
 }  // namespace
 
 void register_pooling(DerivativeTable& table) {
   table.add("aten::avg_pool1d.default", [](Tape& t, const OpCall& call) { average(t, call, 1); });
   table.add("aten::avg_pool2d.default", [](Tape& t, const OpCall& call) { average(t, call, 2); });
   table.add("aten::avg_pool3d.default", [](Tape& t, const OpCall& call) { average(t, call, 3); });
-  table.add("aten::adaptive_avg_pool2d.default", adaptive);
-  table.add("aten::_adaptive_avg_pool2d.default", adaptive);
-  table.add("aten::max_pool2d_with_indices.default",
-            [](Tape& t, const OpCall& call) { maximum(t, call, 2); });
-  table.add("aten::max_pool3d_with_indices.default",
-            [](Tape& t, const OpCall& call) { maximum(t, call, 3); });
+  for (const char* op : {"adaptive_avg_pool2d", "_adaptive_avg_pool2d"}) {
+    table.add(std::string("aten::") + op + ".default",
+              [](Tape& t, const OpCall& call) { adaptive(t, call, 2); });
+  }
+  table.add("aten::_adaptive_avg_pool3d.default", [](Tape& t, const OpCall& call) { adaptive(t, call, 3); });
+  for (const char* op : {"max_pool2d_with_indices", "adaptive_max_pool2d", "fractional_max_pool2d"}) {
+    table.add(std::string("aten::") + op + ".default",
+              [](Tape& t, const OpCall& call) { maximum(t, call, 2); });
+  }
+  for (const char* op : {"max_pool3d_with_indices", "adaptive_max_pool3d", "fractional_max_pool3d"}) {
+    table.add(std::string("aten::") + op + ".default",
+              [](Tape& t, const OpCall& call) { maximum(t, call, 3); });
+  }
+  table.add("aten::max_unpool2d.default", [](Tape& t, const OpCall& call) { unpool(t, call, 2); });
+  table.add("aten::max_unpool3d.default", [](Tape& t, const OpCall& call) { unpool(t, call, 3); });
 }
 
 }  // namespace assay::models

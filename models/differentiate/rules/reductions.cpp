@@ -1,8 +1,9 @@
 // Sums, means, extrema, norms and running sums.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <string>
 
-#include "core/error.h"
 #include "core/opset/checks.h"
 #include "models/differentiate/derivatives.h"
 
@@ -95,23 +96,27 @@ void variance(Tape& t, const OpCall& call) {
   t.give(call, "self", t.mul(g, dims.empty() ? t.sub(x, x) : t.sub(x, t.mean(x, dims, true))));
 }
 
-// p = 2: x / |x|; p = 1: sign(x). At a vector of zeros the gradient is 0, as in PyTorch.
+// sign(x) (|x| / norm)^(p - 1): x / norm for p = 2, sign(x) for p = 1; for p = +-inf the elements that are as
+// large as the norm share. At a vector of zeros the gradient is 0, as in PyTorch.
 void vector_norm(Tape& t, const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const std::vector<int64_t> dims = dims_of(call);
   const double p = call.scalar("ord").as_double();
+  if (p == 0) return;  // counts what is not 0
   const ValueId x = t.value(call, "self");
   const ValueId g = kept(t, t.grad(call), shape, dims), norm = kept(t, t.result(call), shape, dims);
-  if (p == 1) {
-    t.give(call, "self", t.mul(g, t.unary("sign", x)));
-    return;
-  }
-  if (p != 2) {
-    throw Error(ErrorCode::unsupported, call.op() + ": no derivative is known for ord=" + std::to_string(p));
+  const ValueId sign = t.unary("sign", x), size = t.unary("abs", x);
+  if (p == 1) return t.give(call, "self", t.mul(g, sign));
+  if (std::isinf(p)) {
+    const ValueId best = t.cast(t.compare("eq", size, norm), t.dtype(x));
+    const ValueId count = dims.empty() ? best : t.sum(best, dims, true);
+    return t.give(call, "self", t.mul(t.mul(sign, best), t.div(g, count)));
   }
   const ValueId zero = t.compare_number("eq", norm, 0);
-  const ValueId ratio = t.div(x, t.where(zero, t.scalar(1, t.dtype(norm)), norm));
-  t.give(call, "self", t.mul(g, ratio));
+  const ValueId safe = t.where(zero, t.scalar(1, t.dtype(norm)), norm);
+  if (p == 2) return t.give(call, "self", t.mul(g, t.div(x, safe)));
+  const ValueId power = t.mul(sign, t.pow_number(t.div(size, safe), p - 1));
+  t.give(call, "self", t.mul(g, t.masked(t.compare_number("ne", x, 0), power)));
 }
 
 // Sums from the end: total - sum of what comes before.
@@ -176,10 +181,11 @@ void register_reductions(DerivativeTable& table) {
   table.add("aten::sum.dim_IntList", sum);
   table.add("aten::mean.default", mean);
   table.add("aten::mean.dim", mean);
-  for (const char* op : {"aten::amax.default", "aten::amin.default", "aten::max.default"})
-    table.add(op, extreme);
-  for (const char* op : {"aten::max.dim", "aten::min.dim", "aten::topk.default", "aten::sort.default"}) {
-    table.add(op, taken);
+  for (const char* op : {"amax", "amin", "max", "median", "nanmedian"})
+    table.add(std::string("aten::") + op + ".default", extreme);
+  for (const char* op : {"max.dim", "min.dim", "median.dim", "nanmedian.dim", "topk.default", "sort.default",
+                         "kthvalue.default", "mode.default"}) {
+    table.add(std::string("aten::") + op, taken);
   }
   table.add("aten::var.correction", variance);
   table.add("aten::var.dim", variance);
