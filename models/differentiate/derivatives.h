@@ -13,6 +13,8 @@
 
 namespace assay::models {
 
+// Gradients of complex values are d(loss)/d(re) + i d(loss)/d(im), as in PyTorch; the loss is real.
+//
 // What a rule reads and writes: the node whose gradients of results are known, and where the gradients of its
 // arguments go.
 class Tape : public Emitter {
@@ -26,6 +28,12 @@ class Tape : public Emitter {
   // gradient nobody asks for are left alone.
   void give(ValueId to, ValueId gradient);
   bool active(ValueId id) const;
+  // Of rules written for real numbers, while they stand for a holomorphic function: gradients are conjugated
+  // when they are read and when they are given, so that slopes come out conjugated.
+  void conjugate(bool on) { conjugated_ = on; }
+  ValueId conj(ValueId x);   // `x` itself if it is real
+  ValueId parts(ValueId x);  // [..., 2]: real and imaginary
+  ValueId complex(ValueId re, ValueId im);
 
   // For rules, by the schema's argument names.
   bool wants(const OpCall& call, std::string_view argument) const;  // false for numbers and None
@@ -35,13 +43,14 @@ class Tape : public Emitter {
   ValueId operand(const OpCall& call, std::string_view argument, DType dtype);
   // The gradient of result i; zeros if none arrived.
   ValueId grad(const OpCall& call, int i = 0);
-  std::optional<ValueId> grad_opt(const OpCall& call, int i = 0) const;
+  std::optional<ValueId> grad_opt(const OpCall& call, int i = 0);
   ValueId result(const OpCall& call, int i = 0) const;
   // g [..., out, ...] times matrix [out, in] along `dim`: [..., in, ...].
   ValueId along(ValueId g, ValueId matrix, int64_t dim);
 
  private:
   std::vector<bool> active_;
+  bool conjugated_ = false;
   std::map<ValueId, ValueId> gradients_;
 };
 
@@ -50,14 +59,21 @@ using DerivativeRule = std::function<void(Tape&, const OpCall&)>;
 
 class DerivativeTable {
  public:
-  void add(const std::string& full_name, DerivativeRule rule);  // throws Error{internal} if already there
+  // Of real numbers. Throws Error{internal} if already there.
+  void add(const std::string& full_name, DerivativeRule rule);
   // The derivative is zero wherever it exists (floor, sign), or the results depend on no values (full_like).
   void add_constant(const std::string& full_name);
-  const DerivativeRule* find(const std::string& full_name) const;  // nullptr: not differentiable here
-  std::vector<std::string> names() const;
+  // Where an argument or a result is complex.
+  void add_complex(const std::string& full_name, DerivativeRule rule);
+  // The rule for real numbers is one for complex ones, too: of holomorphic functions.
+  void add_holomorphic(const std::string& full_name);
+
+  const DerivativeRule* find(const std::string& full_name, bool complex = false) const;  // nullptr: none
+  std::vector<std::string> names() const;          // of rules for real numbers
+  std::vector<std::string> complex_names() const;  // and for complex ones
 
  private:
-  std::map<std::string, DerivativeRule> rules_;
+  std::map<std::string, DerivativeRule> rules_, complex_;
 };
 
 // Filled from rules/*.cpp (cmake assay_registry).

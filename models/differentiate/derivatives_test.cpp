@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/decompose/decompose.h"
@@ -33,7 +34,8 @@ FiniteDifferences differences_of(const Example& example) {
   for (const Given& given : example.tensors) {
     const std::string name = given.name + (example.list.empty() ? "" : std::to_string(inputs.size()));
     inputs.push_back(made(example, given, name));
-    const ValueId id = builder.input(name, inputs.back().dtype(), given.shape);
+    ValueId id = builder.input(name, inputs.back().dtype(), given.shape);
+    if (given.complex) id = builder.call("aten::view_as_complex.default", {{"self", ValueArg{id}}});
     if (example.list.empty() || (example.list == "indices" && given.integers.empty())) {
       arguments.push_back({given.name, ValueArg{id}});
     } else {
@@ -44,7 +46,10 @@ FiniteDifferences differences_of(const Example& example) {
   const std::vector<ValueId> results = example.results.empty()
                                            ? builder.node(example.op, arguments)
                                            : builder.declared_node(example.op, arguments, example.results);
-  for (const ValueId id : results) builder.output(id);
+  for (const ValueId id : results) {
+    const bool complex = is_complex(builder.value(id).dtype);
+    builder.output(complex ? builder.call("aten::view_as_real.default", {{"self", ValueArg{id}}}) : id);
+  }
   JointOptions options;
   options.outputs = example.outputs;
   return FiniteDifferences(builder.build(), inputs, options);
@@ -67,8 +72,13 @@ TEST(Derivatives, EqualFiniteDifferences) {
 
 // Rules without an example would be unchecked.
 TEST(Derivatives, EveryRuleHasAnExample) {
-  std::set<std::string> examples;
-  for (const Example& example : Examples::all()) examples.insert(example.op);
+  std::set<std::string> examples, complex{"aten::view_as_complex.default", "aten::view_as_real.default"};
+  for (const Example& example : Examples::all()) {
+    examples.insert(example.op);
+    const bool is = std::any_of(example.tensors.begin(), example.tensors.end(),
+                                [](const Given& given) { return given.complex; });
+    if (is || example.gives_complex) complex.insert(example.op);
+  }
   // Aliases of a rule with an example; constants; checked elsewhere (models/gla, models/optimisers).
   const std::set<std::string> elsewhere{
       "aten::reshape.default",   "aten::squeeze.default",    "aten::contiguous.default",
@@ -80,6 +90,8 @@ TEST(Derivatives, EveryRuleHasAnExample) {
     if (name.starts_with("assay::") || elsewhere.contains(name)) continue;
     EXPECT_TRUE(examples.contains(name)) << name;
   }
+  for (const std::string& name : derivatives().complex_names())
+    EXPECT_TRUE(complex.contains(name)) << name << " of complex numbers";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "models/differentiate/differentiate.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -22,24 +23,46 @@ void DerivativeTable::add_constant(const std::string& full_name) {
   add(full_name, [](Tape&, const OpCall&) {});
 }
 
-const DerivativeRule* DerivativeTable::find(const std::string& full_name) const {
-  const auto found = rules_.find(full_name);
-  return found == rules_.end() ? nullptr : &found->second;
+void DerivativeTable::add_complex(const std::string& full_name, DerivativeRule rule) {
+  if (!complex_.emplace(full_name, std::move(rule)).second) {
+    throw Error(ErrorCode::internal, "two derivatives of complex " + full_name);
+  }
 }
 
-std::vector<std::string> DerivativeTable::names() const {
+void DerivativeTable::add_holomorphic(const std::string& full_name) {
+  add_complex(full_name, [this, full_name](Tape& t, const OpCall& call) {
+    t.conjugate(true);
+    rules_.at(full_name)(t, call);
+    t.conjugate(false);
+  });
+}
+
+const DerivativeRule* DerivativeTable::find(const std::string& full_name, bool complex) const {
+  const auto& rules = complex ? complex_ : rules_;
+  const auto found = rules.find(full_name);
+  return found == rules.end() ? nullptr : &found->second;
+}
+
+namespace {
+
+std::vector<std::string> names_of(const std::map<std::string, DerivativeRule>& rules) {
   std::vector<std::string> names;
-  for (const auto& [name, rule] : rules_) names.push_back(name);
+  for (const auto& [name, rule] : rules) names.push_back(name);
   return names;
 }
 
+}  // namespace
+
+std::vector<std::string> DerivativeTable::names() const { return names_of(rules_); }
+std::vector<std::string> DerivativeTable::complex_names() const { return names_of(complex_); }
+
 const DerivativeTable& derivatives() {
-  static const DerivativeTable table = [] {
-    DerivativeTable made;
-    register_derivatives(made);
+  static const std::unique_ptr<const DerivativeTable> table = [] {
+    auto made = std::make_unique<DerivativeTable>();  // rules refer to it
+    register_derivatives(*made);
     return made;
   }();
-  return table;
+  return *table;
 }
 
 Tape::Tape(GraphBuilder& builder, std::vector<bool> active) : Emitter(builder), active_(std::move(active)) {}
@@ -55,6 +78,8 @@ ValueId Tape::gradient_of(ValueId id) const {
 
 void Tape::give(ValueId to, ValueId gradient) {
   if (!active(to)) return;
+  if (conjugated_) gradient = conj(gradient);
+  if (is_complex(dtype(gradient)) && !is_complex(dtype(to))) gradient = select(parts(gradient), -1, 0);
   // Sums are formed before they are rounded to a narrower dtype.
   gradient = cast(sum_to(gradient, shape(to)), dtype(to));
   const auto [place, first] = gradients_.emplace(to, gradient);
@@ -79,9 +104,20 @@ ValueId Tape::operand(const OpCall& call, std::string_view argument, DType dtype
   return call.is_number(argument) ? scalar(call.scalar(argument).as_double(), dtype) : value(call, argument);
 }
 
-std::optional<ValueId> Tape::grad_opt(const OpCall& call, int i) const {
+std::optional<ValueId> Tape::grad_opt(const OpCall& call, int i) {
   const ValueId id = gradient_of(result(call, i));
-  return id < 0 ? std::nullopt : std::optional(id);
+  if (id < 0) return std::nullopt;
+  return conjugated_ ? conj(id) : id;
+}
+
+ValueId Tape::conj(ValueId x) {
+  return is_complex(dtype(x)) ? call("aten::_conj_physical.default", {{"self", ValueArg{x}}}) : x;
+}
+
+ValueId Tape::parts(ValueId x) { return call("aten::view_as_real.default", {{"self", ValueArg{x}}}); }
+
+ValueId Tape::complex(ValueId re, ValueId im) {
+  return call("aten::complex.default", {{"real", ValueArg{re}}, {"imag", ValueArg{im}}});
 }
 
 ValueId Tape::grad(const OpCall& call, int i) {
@@ -106,8 +142,21 @@ ValueId Tape::along(ValueId g, ValueId matrix, int64_t dim) {
 namespace {
 
 bool is_float_tensor(const Value& value) { return value.kind == ValueKind::tensor && is_float(value.dtype); }
+bool is_complex_tensor(const Value& value) {
+  return value.kind == ValueKind::tensor && is_complex(value.dtype);
+}
 
-// Values that depend on `wrt` through float tensors: only they have gradients.
+// Whether the rule for complex numbers is asked for.
+bool is_complex_node(const Graph& graph, const Node& node) {
+  const auto complex = [&](ValueId id) {
+    return id >= 0 && is_complex_tensor(graph.values.at(static_cast<std::size_t>(id)));
+  };
+  const std::vector<ValueId> inputs = inputs_of(node);
+  return std::any_of(inputs.begin(), inputs.end(), complex) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), complex);
+}
+
+// Values that depend on `wrt` through float and complex tensors: only they have gradients.
 std::vector<bool> reached_from(const Graph& graph, const std::vector<ValueId>& wrt) {
   std::vector<bool> reached(graph.values.size(), false);
   for (const ValueId id : wrt) reached.at(static_cast<std::size_t>(id)) = true;
@@ -117,7 +166,9 @@ std::vector<bool> reached_from(const Graph& graph, const std::vector<ValueId>& w
                                  [&](ValueId id) { return reached.at(static_cast<std::size_t>(id)); });
     if (!any) continue;
     for (const ValueId id : node.outputs) {
-      if (id >= 0 && is_float_tensor(graph.values.at(static_cast<std::size_t>(id)))) {
+      if (id < 0) continue;
+      const Value& value = graph.values.at(static_cast<std::size_t>(id));
+      if (is_float_tensor(value) || is_complex_tensor(value)) {
         reached[static_cast<std::size_t>(id)] = true;
       }
     }
@@ -201,8 +252,10 @@ std::vector<ValueId> gradients(GraphBuilder& builder, const std::vector<Seed>& s
 
   std::set<std::string> missing;
   for (const std::size_t n : nodes) {
-    const std::string& op = builder.graph().nodes[n].op;
-    if (derivatives().find(op) == nullptr) missing.insert(op);
+    const Node& node = builder.graph().nodes[n];
+    const bool complex = is_complex_node(builder.graph(), node);
+    if (derivatives().find(node.op, complex) == nullptr)
+      missing.insert(node.op + (complex ? " (of complex numbers)" : ""));
   }
   if (!missing.empty()) {
     std::string list;
@@ -213,12 +266,13 @@ std::vector<ValueId> gradients(GraphBuilder& builder, const std::vector<Seed>& s
   Tape tape(builder, reached);
   for (const Seed& seed : seeds) tape.give(seed.value, seed.gradient);
   for (const std::size_t n : nodes) {
+    const bool complex = is_complex_node(builder.graph(), builder.graph().nodes[n]);
     const OpCall call(builder.graph(), builder.graph().nodes[n]);
     const auto& outputs = call.output_values();
     if (std::none_of(outputs.begin(), outputs.end(), [&](ValueId id) { return tape.gradient_of(id) >= 0; })) {
       continue;
     }
-    (*derivatives().find(call.op()))(tape, call);
+    (*derivatives().find(call.op(), complex))(tape, call);
   }
   std::vector<ValueId> result;
   for (const ValueId id : wrt) {

@@ -26,13 +26,23 @@ TEST(JointGraph, NamesEveryOperatorWithoutARule) {
   GraphBuilder builder("tangled");
   Emitter emit(builder);
   const ValueId x = builder.input("x", DType::f32, {4, 4});
-  const ValueId a = emit.call("aten::diagonal.default", {{"self", ValueArg{x}}});
-  const ValueId b =
-      emit.call("aten::as_strided.default",
-                {{"self", ValueArg{x}}, {"size", IntListArg{{4}, {}}}, {"stride", IntListArg{{1}, {}}}});
+  const ValueId a = emit.call("aten::special_airy_ai.default", {{"x", ValueArg{x}}});
+  const ValueId b = emit.call("aten::nextafter.default", {{"self", ValueArg{x}}, {"other", ValueArg{a}}});
   builder.output(emit.add(a, b));
-  EXPECT_THAT(message_of(builder.build()),
-              AllOf(HasSubstr("tangled"), HasSubstr("aten::as_strided.default, aten::diagonal.default")));
+  EXPECT_THAT(
+      message_of(builder.build()),
+      AllOf(HasSubstr("tangled"), HasSubstr("aten::nextafter.default, aten::special_airy_ai.default")));
+}
+
+// A rule for real numbers is none for complex ones.
+TEST(JointGraph, NamesOperatorsWithoutARuleForComplexNumbers) {
+  GraphBuilder builder("turned");
+  Emitter emit(builder);
+  const ValueId x = builder.input("x", DType::f32, {4, 2});
+  const ValueId z = emit.call("aten::view_as_complex.default", {{"self", ValueArg{x}}});
+  const ValueId sums = emit.call("aten::cumsum.default", {{"self", ValueArg{z}}, {"dim", int64_t{0}}});
+  builder.output(emit.call("aten::view_as_real.default", {{"self", ValueArg{sums}}}));
+  EXPECT_THAT(message_of(builder.build()), HasSubstr("aten::cumsum.default (of complex numbers)"));
 }
 
 // Operators that the loss does not go through need no rule.
@@ -42,7 +52,7 @@ TEST(JointGraph, IgnoresWhatNoGradientPasses) {
   const ValueId x = builder.input("x", DType::f64, {2, 2});
   builder.output(emit.sum_all(emit.mul(x, x)));
   builder.output(emit.call("aten::argmax.default", {{"self", ValueArg{x}}}));
-  emit.call("aten::diagonal.default", {{"self", ValueArg{x}}});
+  emit.call("aten::special_airy_ai.default", {{"x", ValueArg{x}}});
   FiniteDifferences(builder.build(), {drawn("x", {2, 2})}).expect_gradients(1e-8);
 }
 

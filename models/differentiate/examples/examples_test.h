@@ -18,6 +18,7 @@ struct Given {
   std::vector<int64_t> integers = {};  // an i64 tensor (bool if `mask`) instead
   bool mask = false;
   std::vector<double> reals = {};  // these instead of drawn ones
+  bool complex = false;            // the last dim, of size 2, holds the parts of complex numbers
 };
 
 struct Example {
@@ -27,6 +28,7 @@ struct Example {
   std::string list = {};                 // all tensors are members of this list argument
   std::vector<int> outputs = {};         // results that the loss depends on; empty: all float ones
   std::vector<TensorMeta> results = {};  // where the operator's shapes depend on data
+  bool gives_complex = false;            // of real numbers
   double tolerance = 1e-8;               // of the largest element of a gradient, or of 1
 };
 

@@ -39,6 +39,13 @@ std::vector<Example> resampling_examples() {
       const char* scale = way.dims == 1 ? "scales" : "scales_w";
       examples.push_back({op + ".default", {{"self", shape}}, with(sized, {scale, NoneArg{}})});
       examples.push_back({op + ".default", {{"self", shape}}, with(sized, {scale, 1.3})});
+      if (way.op[0] != '_') {
+        Shape large{1, 2};
+        large.insert(large.end(), size.begin(), size.end());
+        std::vector<NamedArgument> back = with(sized, {scale, 1.3});
+        back.push_back({"input_size", ints(shape)});
+        examples.push_back({op + "_backward.default", {{"grad_output", large}}, back});
+      }
       examples.push_back({op + ".vec", {{"input", shape}}, with(sized, {"scale_factors", NoneArg{}})});
       examples.push_back(
           {op + ".vec", {{"input", shape}}, with({"output_size", NoneArg{}}, {"scale_factors", factors})});

@@ -14,7 +14,7 @@ ValueId through_statistics(Tape& t, ValueId y, ValueId rstd, ValueId dy, const s
   return t.mul(rstd, t.sub(centred, t.mul(y, t.mean(t.mul(dy, y), dims, true))));
 }
 
-void only_first_result(const Tape& t, const OpCall& call) {
+void only_first_result(Tape& t, const OpCall& call) {
   for (const int i : {1, 2}) {
     if (call.output_used(i) && t.grad_opt(call, i)) {
       throw Error(ErrorCode::unsupported, call.op() + ": no derivative is known of the saved statistics");

@@ -1,5 +1,8 @@
 // Resampling of images. Upsampling is linear and goes dim by dim: a dim's matrix is what the operator makes
 // of the unit vectors.
+#include <string>
+
+#include "core/decompose/decompose.h"
 #include "models/differentiate/derivatives.h"
 
 namespace assay::models {
@@ -54,6 +57,21 @@ void grid_sampler(Tape& t, const OpCall& call) {
   if (t.wants(call, "grid")) t.give(call, "grid", grads[1]);
 }
 
+// The gradient of upsampling is linear: its transpose is upsampling.
+void upsample_gradient(Tape& t, const OpCall& call) {
+  std::string op(without_overload(call.op()));
+  op.resize(op.size() - std::string_view("_backward").size());
+  std::vector<NamedArgument> arguments;
+  for (const NamedArgument& argument : passed_on(call)) {
+    if (argument.name == "grad_output") {
+      arguments.push_back({"self", ValueArg{t.grad(call)}});
+    } else if (argument.name != "input_size") {
+      arguments.push_back(argument);
+    }
+  }
+  t.give(call, "grad_output", t.call(op + ".default", std::move(arguments)));
+}
+
 }  // namespace
 
 void register_resampling(DerivativeTable& table) {
@@ -64,6 +82,9 @@ void register_resampling(DerivativeTable& table) {
     for (const char* overload : {".default", ".vec"})
       table.add("aten::" + std::string(op) + overload, upsample);
   }
+  for (const char* op :
+       {"nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d"})
+    table.add("aten::upsample_" + std::string(op) + "_backward.default", upsample_gradient);
   table.add("aten::grid_sampler_2d.default", grid_sampler);
   table.add("aten::grid_sampler_3d.default", grid_sampler);
 }

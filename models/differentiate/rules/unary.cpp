@@ -58,8 +58,11 @@ constexpr Function kFunctions[] = {
     {"atan", [](Tape& t, ValueId x, ValueId, ValueId g) { return t.div(g, t.add_number(square(t, x), 1)); }},
     {"asinh",
      [](Tape& t, ValueId x, ValueId, ValueId g) { return over_root(t, g, t.add_number(square(t, x), 1)); }},
+    // Not the root of x^2 - 1: of complex numbers left of 0 it is the other one.
     {"acosh",
-     [](Tape& t, ValueId x, ValueId, ValueId g) { return over_root(t, g, t.add_number(square(t, x), -1)); }},
+     [](Tape& t, ValueId x, ValueId, ValueId g) {
+       return over_root(t, over_root(t, g, t.add_number(x, -1)), t.add_number(x, 1));
+     }},
     {"atanh", [](Tape& t, ValueId x, ValueId, ValueId g) { return t.div(g, one_minus(t, square(t, x))); }},
     {"erf",
      [](Tape& t, ValueId x, ValueId, ValueId g) {
