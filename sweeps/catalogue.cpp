@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/decompose/decompose.h"
 #include "core/error.h"
 #include "core/io/model.h"
 #include "core/io/safetensors.h"
@@ -48,6 +49,7 @@ Case catalogue_case(const CsvRow& row, const fs::path& folder, const std::string
   try {
     c.file = inside(folder, row.at("file"), place);
     Model model = read_model(c.file);
+    decompose(model.graph);  // into operators that backends run
     c.graph = std::make_shared<const Graph>(std::move(model.graph));
     c.inputs = std::move(model.inputs);
     c.load_weights = [file = c.file] { return read_model(file).weights; };

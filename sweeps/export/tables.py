@@ -19,31 +19,37 @@ def read_model(path: Path) -> dict[str, Any]:
     return json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
 
 
-def row(architecture: Architecture, model: dict[str, Any]) -> list[str | int]:
-    """`inputs` is `name:dtype[shape]`, joined by spaces; `parameters` counts drawn elements, shared ones once."""
+def row(architecture: Architecture, model: dict[str, Any], id: str = "") -> list[str | int]:
+    """`id` if it is not the architecture's. `inputs` is `name:dtype[shape]`, joined by spaces; `parameters` counts drawn elements, shared ones once."""
     about = model["assay"]
     inputs = " ".join(
         f"{name}:{entry['dtype']}[{','.join(map(str, entry['shape']))}]" for name, entry in about["inputs"].items()
     )
     drawn = [entry for entry in about["weights"].values() if "draw" in entry]
+    id = id or architecture.id
     return [
-        architecture.id,
+        id,
         architecture.kind,
         architecture.model,
         architecture.attention,
-        f"models/{architecture.id}.json.zst",
-        f"golden/{architecture.id}.safetensors",
+        f"models/{id}.json.zst",
+        f"golden/{id}.safetensors",
         inputs,
         len(model["graph_module"]["graph"]["nodes"]),
         sum(math.prod(entry["shape"]) for entry in drawn),
     ]
 
 
-def write_architectures(catalogue: Path) -> None:
-    with (catalogue / "architectures.csv").open("w", newline="", encoding="utf-8") as file:
+def write_table(table: Path, entries: list[tuple[str, Architecture]]) -> None:
+    """Rows of those (id, architecture) that lie beside the table."""
+    with table.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
-        for architecture in ARCHITECTURES:
-            path = catalogue / "models" / f"{architecture.id}.json.zst"
+        for id, architecture in entries:
+            path = table.parent / "models" / f"{id}.json.zst"
             if path.exists():
-                writer.writerow(row(architecture, read_model(path)))
+                writer.writerow(row(architecture, read_model(path), id))
+
+
+def write_architectures(catalogue: Path) -> None:
+    write_table(catalogue / "architectures.csv", [(architecture.id, architecture) for architecture in ARCHITECTURES])
