@@ -1,6 +1,7 @@
 // Gated linear attention on shapes around and beyond what one tile holds, against the reference.
 #include <functional>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "backend/kernels/against_reference_test.h"
@@ -216,6 +217,69 @@ TEST(GlaKernel, InstructionsGrowByChunks) {
     const std::size_t eight = instructions(8), sixteen = instructions(16);
     EXPECT_GT(sixteen, eight);
     EXPECT_EQ(instructions(24) - sixteen, sixteen - eight) << (backward ? "backward" : "forward");
+  }
+}
+
+// Rows [start, end) of [1, T, H, D]; a state passes whole.
+Tensor rows_of(const Tensor& t, int64_t start, int64_t end) {
+  const Shape& shape = t.shape();
+  const Tensor packed = t.contiguous();
+  const std::size_t row = packed.bytes() / static_cast<std::size_t>(shape[1]);
+  const std::byte* from = packed.data() + static_cast<std::size_t>(start) * row;
+  return Tensor::from_bytes(t.dtype(), {1, end - start, shape[2], shape[3]}, from,
+                            static_cast<std::size_t>(end - start) * row);
+}
+
+// `states`: what takes the place of the initial state and, backward, of the final state's gradient.
+std::vector<Tensor> gla_of_rows(const GlaOperands& all, int64_t start, int64_t end,
+                                const std::map<std::string, Tensor>& states) {
+  std::vector<Tensor> inputs;
+  for (const NamedArgument& argument : all.arguments) {
+    const auto* value = std::get_if<ValueArg>(&argument.value);
+    if (value == nullptr) continue;
+    const auto state = states.find(argument.name);
+    const Tensor& given = all.tensors.at(static_cast<std::size_t>(value->id));
+    inputs.push_back(state != states.end() ? state->second : rows_of(given, start, end));
+  }
+  return run_call(all.op, inputs, all.arguments).outputs;
+}
+
+// The unrolled kernel of 16 chunks against a loop of calls of one chunk each, whose state (backward: whose
+// gradient of it) goes from call to call: the same bits. The state is f32 whatever the operands are.
+TEST(GlaKernel, UnrolledEqualsRolledBitForBit) {
+  constexpr int64_t kChunks = 16, kChunk = 128;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const int64_t key : {16, 160}) {
+      SCOPED_TRACE(std::string(name_of(dtype)) + ", keys of " + std::to_string(key));
+      const GlaShape shape{kChunks * kChunk, key, 24, kChunk, 0.04, dtype, 1, 2};
+      const GlaOperands backward(shape, true);
+      GlaOperands forward(shape, false);  // of the same operands
+      forward.tensors.assign(backward.tensors.begin() + 2, backward.tensors.end());
+      const std::vector<Tensor> unrolled = run_call(forward.op, forward.tensors, forward.arguments).outputs;
+      std::vector<Tensor> states{forward.tensors.back()};
+      for (int64_t c = 0; c < kChunks; ++c) {
+        const std::vector<Tensor> part =
+            gla_of_rows(forward, c * kChunk, (c + 1) * kChunk, {{"initial_state", states.back()}});
+        EXPECT_TRUE(part[0].bitwise_equal(rows_of(unrolled[0], c * kChunk, (c + 1) * kChunk)))
+            << "chunk " << c;
+        states.push_back(part[1]);
+      }
+      EXPECT_TRUE(states.back().bitwise_equal(unrolled[1])) << "final state";
+
+      const std::vector<Tensor> whole = run_call(backward.op, backward.tensors, backward.arguments).outputs;
+      Tensor of_state = backward.tensors.at(1);  // grad_final_state
+      for (int64_t c = kChunks; c-- > 0;) {
+        const std::vector<Tensor> part = gla_of_rows(
+            backward, c * kChunk, (c + 1) * kChunk,
+            {{"initial_state", states[static_cast<std::size_t>(c)]}, {"grad_final_state", of_state}});
+        for (std::size_t i = 0; i < 4; ++i) {
+          EXPECT_TRUE(part[i].bitwise_equal(rows_of(whole[i], c * kChunk, (c + 1) * kChunk)))
+              << "gradient " << i << " of chunk " << c;
+        }
+        of_state = part[4];
+      }
+      EXPECT_TRUE(of_state.bitwise_equal(whole[4])) << "gradient of the initial state";
+    }
   }
 }
 
