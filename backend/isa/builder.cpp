@@ -182,6 +182,7 @@ void ProgramBuilder::activation(const AccessPattern& dst, const AccessPattern& s
   i.function = function;
   i.immediate[0] = scale;
   i.immediate[2] = options.slope;
+  i.no_nan = options.no_nan;
   check_last();
 }
 

@@ -21,10 +21,11 @@ using ScalarOperand = std::variant<float, AccessPattern>;
 
 struct ActivationOptions {
   ScalarOperand scale = 1.0f;
-  std::optional<AccessPattern> bias;  // [P,1]
-  std::optional<AccessPattern>
-      reduce;       // [P,1] f32: receives the sum of the results along the free dimensions
-  float slope = 0;  // prelu
+  std::optional<AccessPattern> bias = {};  // [P,1]
+  std::optional<AccessPattern> reduce =
+      {};               // [P,1] f32: receives the sum of the results along the free dimensions
+  float slope = 0;      // prelu
+  bool no_nan = false;  // a NaN in src is an error of whoever gave it: execution ends there
 };
 
 struct DmaOptions {

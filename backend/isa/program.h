@@ -94,7 +94,8 @@ struct Instruction {
   bool negate = false;              // tensor_reduce: of the result
   bool descending = false;          // sort
   bool skip_out_of_bounds = false;  // dma_gather, dma_scatter: leave such elements alone instead of trapping
-  uint8_t count = 0;                // tensor_reduce: trailing dimensions that are reduced
+  bool no_nan = false;  // activation: src holds no NaN (the runtime's status 1003, "completed with NaN")
+  uint8_t count = 0;    // tensor_reduce: trailing dimensions that are reduced
   uint16_t wait_count = 0;
   uint32_t operands = 0;           // first in Program::operands
   uint32_t waits = 0;              // first in Program::waits

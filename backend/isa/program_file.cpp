@@ -79,7 +79,8 @@ template <typename Visitor, typename I>
 void visit_instruction(Visitor&& f, I& i) {
   f(i.opcode), f(i.engine), f(i.queue), f(i.core), f(i.operand_count), f(i.op0), f(i.op1), f(i.function),
       f(i.routine), f(i.math);
-  f(i.reverse0), f(i.reverse1), f(i.accumulate), f(i.negate), f(i.descending), f(i.skip_out_of_bounds);
+  f(i.reverse0), f(i.reverse1), f(i.accumulate), f(i.negate), f(i.descending), f(i.skip_out_of_bounds),
+      f(i.no_nan);
   f(i.count), f(i.wait_count), f(i.operands), f(i.waits), f(i.signal), f(i.node);
   f(i.immediate[0]), f(i.immediate[1]), f(i.immediate[2]), f(i.integers), f(i.integer_count);
 }

@@ -320,6 +320,7 @@ void Checker::run() {
       check_transpose();
       break;
     case Opcode::activation:
+      require(!i_.no_nan || is_float(op(1).dtype), Class::argument, "integers hold no NaN to refuse");
       same_count(1);
       scalar_operand(2);
       scalar_operand(3);

@@ -153,7 +153,7 @@ GlaKeys GlaTiles::keys(const GlaSegment& s, int64_t tile, bool with_q) {
   const ProgramBuilder::Mark mark = b_.mark();
   if (with_q) b_.tensor_copy(keys.q, load("q"));
   b_.tensor_copy(keys.k, load("k"), Engine::gpsimd);
-  b_.activation(keys.gate, load("g"), Activation::exp);
+  b_.activation(keys.gate, load("g"), Activation::exp, {.no_nan = true});
   b_.release(mark);
   b_.memset(keys.own, 1.0f);
   b_.tensor_copy(keys.ahead.slice(1, 0, columns_ - 1), keys.gate.slice(1, 1, columns_ - 1));
@@ -489,6 +489,25 @@ void GlaTiles::clear_slack(int32_t tensor, DType dtype, int64_t size) {
       b_.dma_copy(hbm_tile(dtype, tensor, at * row + h * size, rows, row, {size}, {1}), zeros);
     }
     b_.release(mark);
+  }
+}
+
+void refuse_nan_gates(KernelContext& ctx, const GlaCall& gla) {
+  constexpr int64_t kWidth = 2048;
+  const View g = ctx.input("g");
+  const int64_t rows = !gla.packed             ? gla.batch * gla.length
+                       : gla.sequences.empty() ? 0
+                                               : gla.sequences.back().end;
+  const int64_t count = rows * gla.heads * gla.key;
+  for (int64_t at = 0; at < count;) {
+    const int64_t left = count - at, width = std::min(left, kWidth);
+    const auto partitions = static_cast<int>(std::min(left / width, kPartitions));
+    const ProgramBuilder::Mark mark = ctx.b.mark();
+    const AccessPattern tile = ctx.b.sbuf(g.dtype, partitions, {width});
+    ctx.b.dma_copy(tile, hbm_tile(g.dtype, g.tensor, at, partitions, width, {width}, {1}));
+    ctx.b.activation(tile, tile, Activation::copy, {.no_nan = true});
+    ctx.b.release(mark);
+    at += partitions * width;
   }
 }
 

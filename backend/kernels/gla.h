@@ -234,6 +234,9 @@ class GlaDirection {
   GlaPlan plan_;
 };
 
+// Ends the execution where a gate is NaN: as the kernels do, for calls that are decomposed.
+void refuse_nan_gates(KernelContext& ctx, const GlaCall& gla);
+
 // The kernel of a direction. Calls that it does not take are decomposed.
 template <class Direction>
 void gla_by_chunks(KernelContext& ctx) {
@@ -246,6 +249,7 @@ void gla_by_chunks(KernelContext& ctx) {
     ctx.b.release(mark);
     if (fits) return;
   }
+  refuse_nan_gates(ctx, gla);
   run_decomposition(ctx);
 }
 

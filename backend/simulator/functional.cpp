@@ -58,6 +58,8 @@ std::string_view name_of(TrapKind kind) {
       return "psum_accumulate";
     case TrapKind::index_out_of_bounds:
       return "index_out_of_bounds";
+    case TrapKind::nan_operand:
+      return "nan_operand";
     case TrapKind::deadlock:
       return "deadlock";
   }

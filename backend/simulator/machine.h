@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,6 +40,13 @@ class Scratch {
   std::array<std::vector<std::byte>, kSlots> bytes_;
 };
 
+// The first NaN, in program order, that an instruction found where it takes none.
+struct RefusedNan {
+  uint32_t instruction = 0xffffffff;  // none
+  uint16_t row = 0, element = 0;
+  auto operator<=>(const RefusedNan&) const = default;
+};
+
 struct Machine {
   Machine(const CoreDescription& description, const SimulatorOptions& simulator_options, int threads)
       : pool(threads),
@@ -65,6 +74,7 @@ struct Machine {
   TileMemory sbuf, psum;
   std::vector<std::byte*> hbm;   // of the running Program's tensors
   std::vector<Scratch> scratch;  // of each worker
+  std::atomic<RefusedNan> refused_nan{RefusedNan{}};
 
   // Row `p` of a pattern: what a Row's load and store take.
   std::byte* row(const AccessPattern& a, int p) {

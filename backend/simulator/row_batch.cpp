@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 namespace assay::backend {
 namespace {
@@ -138,10 +139,18 @@ void RowBatch::flush() {
   } else {
     pool.run(tasks, task);
   }
+  const RefusedNan nan = machine_.refused_nan.load();
+  if (nan == RefusedNan{}) return discard();
+  const auto work = std::find_if(works_.begin(), works_.end(),
+                                 [&](const Work& w) { return w.execution.index == nan.instruction; });
+  const Execution refused = work->execution;
   discard();
+  refused.trap(TrapKind::nan_operand, "element " + std::to_string(nan.element) + " of row " +
+                                          std::to_string(nan.row) + " of its source is NaN");
 }
 
 void RowBatch::discard() {
+  machine_.refused_nan.store(RefusedNan{});
   works_.clear();
   hbm_.clear();
   elements_ = 0;

@@ -20,6 +20,7 @@ enum class TrapKind : uint8_t {
   uninitialized_psum,
   psum_accumulate,      // accumulating onto what no matmul has written
   index_out_of_bounds,  // indirect access
+  nan_operand,          // NaN where a kernel takes none (Instruction::no_nan)
   deadlock,             // no instruction can proceed
 };
 std::string_view name_of(TrapKind kind);

@@ -158,6 +158,23 @@ TEST(TrapsTest, LocalIndicesOutOfBounds) {
   expect_trap(TrapKind::index_out_of_bounds, 2, "index -1 in row 1, element 1", bench);
 }
 
+TEST(TrapsTest, NanWhereAKernelTakesNone) {
+  std::vector<double> values = ramp(12);
+  values[7] = std::nan("");
+  for (const bool refused : {false, true}) {
+    Bench bench;
+    bench.b.set_node("node_7");
+    const AccessPattern x = bench.load(DType::f32, {3, 4}, values), y = bench.b.sbuf(DType::f32, 3, {4});
+    bench.b.activation(y, x, Activation::exp, {.no_nan = refused});
+    bench.store(y);
+    if (!refused) {
+      EXPECT_TRUE(std::isnan(bench.run()[0].to_doubles()[7]));
+      continue;
+    }
+    expect_trap(TrapKind::nan_operand, 1, "element 3 of row 1 of its source is NaN", bench);
+  }
+}
+
 TEST(TrapsTest, ASimulatorSurvivesItsTraps) {
   FunctionalSimulator simulator(core(Generation::trn2));
   Bench bad;

@@ -1,6 +1,7 @@
 // Elementwise instructions of the Vector, Scalar and GpSimd engines.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "backend/simulator/alu.h"
@@ -255,6 +256,18 @@ bool strided(const Execution& e) {
   return true;
 }
 
+// Of an instruction that takes no NaN (no_nan), which is executed by several workers.
+void note_nan(const Execution& e, int row, const float* x, int64_t n) {
+  const float* found = std::find_if(x, x + n, [](float value) { return std::isnan(value); });
+  if (found == x + n) return;
+  const RefusedNan here{static_cast<uint32_t>(e.index), static_cast<uint16_t>(row),
+                        static_cast<uint16_t>(found - x)};
+  std::atomic<RefusedNan>& first = e.machine.refused_nan;
+  RefusedNan before = first.load();
+  while (here < before && !first.compare_exchange_weak(before, here)) {
+  }
+}
+
 void activation(const Execution& e) {
   Machine& m = e.machine;
   const Instruction& i = e.instruction;
@@ -273,6 +286,7 @@ void activation(const Execution& e) {
     for (int k = 0; k < count; ++k) {
       const int p = first + k;
       const float* x = src.view(m.row(e.op(1), p), loaded);
+      if (i.no_nan) note_nan(e, p, x, n);
       float* y = results.at(p, buffers + k * n);
       lanes().scale_and_shift(x, scale.at(p), bias.at(p), y, n);
       backend::activation(i.function, y, i.immediate[2], m.options.quirks.activation_range, y, n);

@@ -222,6 +222,14 @@ GlaHead<T> gla_head(const GlaLayout& layout, const GlaSequence& s, int64_t head,
   made.k = rows("k", gla.key);
   made.v = rows("v", gla.value);
   made.g = rows("g", gla.key);
+  for (std::size_t i = 0; i < made.g.size(); ++i) {
+    if (made.g[i] == made.g[i]) continue;
+    const auto k = static_cast<int64_t>(i) % gla.key, t = static_cast<int64_t>(i) / gla.key;
+    throw Error(ErrorCode::invalid_argument,
+                call.op() + ": g is NaN at row " + std::to_string(s.start + t) + ", head " +
+                    std::to_string(head) + ", key " + std::to_string(k) + " of batch entry " +
+                    std::to_string(s.batch) + "; it must be the logarithm of a decay, at most 0");
+  }
   if (call.schema().find("grad_output") != nullptr) made.grad = rows("grad_output", gla.value);
   return made;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/kernels/composed.h"
+#include "backend/kernels/gla.h"
 #include "backend/kernels/tiles.h"
 #include "core/opset/gla.h"
 
@@ -69,7 +70,7 @@ class GlaStep {
       b_.tensor_tensor(written, values, along_values(keys("k", first, count, key, partitions)),
                        AluOp::multiply, Engine::gpsimd);
       const AccessPattern decay = b_.sbuf(DType::f32, partitions, {count});
-      b_.activation(decay, keys("g", first, count, key, partitions), Activation::exp);
+      b_.activation(decay, keys("g", first, count, key, partitions), Activation::exp, {.no_nan = true});
       const AccessPattern sum = b_.sbuf(DType::f32, partitions, {count, gla_.value});
       b_.tensor_tensor(sum, s, along_values(decay), AluOp::multiply);
       b_.tensor_tensor(sum, sum, written, AluOp::add);
@@ -119,6 +120,7 @@ class GlaStep {
 void gla_recurrent_step(KernelContext& ctx) {
   GlaStep step(ctx);
   if (step.fits()) return step.run();
+  refuse_nan_gates(ctx, gla_step_call(ctx.call));
   run_decomposition(ctx);
 }
 

@@ -8,7 +8,7 @@ within a block decays are formed element by element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -64,6 +64,12 @@ def _check_state(name: str, state: Tensor | None, shape: tuple[int, ...], dtype:
         return
     _require(tuple(state.shape) == shape, f"{name} has shape {list(state.shape)}; it must be {list(shape)}")
     _require(state.dtype == dtype, f"{name} has dtype {state.dtype}; states are {dtype}")
+
+
+def _check_gates(rows: Iterable[Tensor]) -> None:
+    """Of rows that belong to no sequence nothing is asked."""
+    for g in rows:
+        _require(not g.isnan().any(), "g is NaN; it must be the logarithm of a decay, at most 0")
 
 
 @dataclass
@@ -145,6 +151,7 @@ def gla_chunk(
     factor = _check_operands(q, k, v, g, 4, scale)
     _require(chunk_size >= 1, f"chunk_size is {chunk_size}; it must be at least 1")
     parts = _sequences(q, cu_seqlens)
+    _check_gates(g[batch, rows] for _, batch, rows in parts)
     shape, wide = _state_shape(q, v, cu_seqlens), _wide(q.dtype)
     _check_state("initial_state", initial_state, shape, wide)
     output, final = torch.zeros_like(v), q.new_zeros(shape, dtype=wide)
@@ -212,6 +219,7 @@ def gla_chunk_backward(
     _require(grad_output.shape == v.shape, f"grad_output has shape {list(grad_output.shape)}; it must be that of v")
     _require(grad_output.dtype == v.dtype, "grad_output must have the dtype of v")
     parts = _sequences(q, cu_seqlens)
+    _check_gates(g[batch, rows] for _, batch, rows in parts)
     shape, wide = _state_shape(q, v, cu_seqlens), _wide(q.dtype)
     _check_state("initial_state", initial_state, shape, wide)
     _check_state("grad_final_state", grad_final_state, shape, wide)
@@ -231,6 +239,7 @@ def gla_recurrent_step(
     q: Tensor, k: Tensor, v: Tensor, g: Tensor, state: Tensor, *, scale: float | None = None
 ) -> tuple[Tensor, Tensor]:
     factor = _check_operands(q, k, v, g, 3, scale)
+    _check_gates([g])
     shape, wide = (*q.shape, v.shape[-1]), _wide(q.dtype)
     _require(tuple(state.shape) == shape, f"state has shape {list(state.shape)}; it must be {list(shape)}")
     _require(state.dtype in (wide, q.dtype), f"state has dtype {state.dtype}; it must be {wide} or that of q")

@@ -98,12 +98,46 @@ Case uneven_heads() {
   return c.refused("cannot be viewed");
 }
 
+// Only data shows it. By kernels, by their decomposition (chunks of 1024 rows), in rows of the second
+// sequence.
+Case nan_gate(const char* name, const std::string& op, int64_t chunk) {
+  GraphCase c(std::string("gla/bad-input/nan-gate-") + name, op);
+  const bool step = op.find("step") != std::string::npos, backward = op.find("backward") != std::string::npos;
+  const Shape keys = step ? Shape{2, 2, 4} : Shape{1, 40, 2, 4},
+              values = step ? Shape{2, 2, 6} : Shape{1, 40, 2, 6};
+  std::vector<double> gates(static_cast<std::size_t>(element_count(keys)), -0.25);
+  gates[gates.size() * 3 / 4] = std::nan("");
+  std::vector<NamedArgument> arguments;
+  std::vector<TensorMeta> results{{DType::f32, values}, {DType::f32, {2, 2, 4, 6}}};
+  if (backward) {
+    arguments.push_back({"grad_output", ValueArg{c.draw("grad_output", DType::f32, values)}});
+    arguments.push_back({"grad_final_state", NoneArg{}});
+    results = {{DType::f32, keys}, {DType::f32, keys}, {DType::f32, values}, {DType::f32, keys}, results[1]};
+  }
+  arguments.push_back({"q", ValueArg{c.draw("q", DType::f32, keys)}});
+  arguments.push_back({"k", ValueArg{c.draw("k", DType::f32, keys)}});
+  arguments.push_back({"v", ValueArg{c.draw("v", DType::f32, values)}});
+  arguments.push_back({"g", ValueArg{c.fixed("g", Tensor::from_doubles(DType::f32, keys, gates))}});
+  if (step) {
+    arguments.push_back({"state", ValueArg{c.draw("state", DType::f32, {2, 2, 4, 6})}});
+  } else {
+    arguments.push_back(offsets({0, 24, 40}));
+    arguments.push_back({"chunk_size", chunk});
+  }
+  for (const ValueId id : c.builder().declared_node(op, arguments, results)) c.output(id);
+  return c.refused("NaN");
+}
+
 }  // namespace
 
 void register_gla_bad_input(OpFamilies& table) {
   table.add([](const CaseSink& sink) {
     for (const Bad& bad : bad_calls()) sink(case_of(bad));
     sink(uneven_heads());
+    sink(nan_gate("chunk", "assay::gla_chunk.default", 128));
+    sink(nan_gate("chunk-1024", "assay::gla_chunk.default", 1024));
+    sink(nan_gate("backward", "assay::gla_chunk_backward.default", 16));
+    sink(nan_gate("step", "assay::gla_recurrent_step.default", 0));
   });
 }
 

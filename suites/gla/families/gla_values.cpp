@@ -172,20 +172,22 @@ void probes(const CaseSink& sink) {
   sink(gla_case(s, GlaForm::fused, true));
 }
 
-// Gates that close the state exactly; NaN in one sequence, which must not reach another.
-void special_gates(const CaseSink& sink) {
+// Gates that close the state exactly; a value that is NaN in one sequence, which must not reach another. (A
+// gate that is NaN is refused: gla/bad-input/nan-gate-*.)
+void special_numbers(const CaseSink& sink) {
   const Shape keys{1, 40, 1, 4}, values{1, 40, 1, 4};
   for (const bool parts : {false, true}) {
-    for (const double special : {-HUGE_VAL, std::nan("")}) {
-      GraphCase c(std::string("gla/chunk") + (parts ? "-parts" : "") + "/f32/gate-" +
-                      (std::isnan(special) ? "nan" : "minus-inf"),
+    for (const bool closed : {true, false}) {
+      GraphCase c(std::string("gla/chunk") + (parts ? "-parts" : "") + "/f32/" +
+                      (closed ? "gate-minus-inf" : "value-nan"),
                   "assay::gla_chunk.default");
-      std::vector<double> g(160, -0.25);
-      for (std::size_t i = 76; i < 80; ++i) g[i] = special;
+      std::vector<double> g(160, -0.25), v;
+      for (int i = 0; i < 160; ++i) v.push_back(std::sin(i));
+      for (std::size_t i = 0; i < 4; ++i) (closed ? g[76 + i] : v[i]) = closed ? -HUGE_VAL : std::nan("");
       const std::vector<NamedArgument> arguments{
           {"q", ValueArg{c.draw("q", DType::f32, keys)}},
           {"k", ValueArg{c.draw("k", DType::f32, keys)}},
-          {"v", ValueArg{c.draw("v", DType::f32, values)}},
+          {"v", ValueArg{c.fixed("v", Tensor::from_doubles(DType::f32, values, v))}},
           {"g", ValueArg{c.fixed("g", Tensor::from_doubles(DType::f32, keys, g))}},
           {"cu_seqlens", IntListArg{{0, 24, 40}, {}}},
       };
@@ -198,7 +200,7 @@ void special_gates(const CaseSink& sink) {
 }  // namespace
 
 void register_gla_values(OpFamilies& table) {
-  for (auto* make : {lengths, gates, sizes, packed, probes, special_gates}) table.add(make);
+  for (auto* make : {lengths, gates, sizes, packed, probes, special_numbers}) table.add(make);
 }
 
 }  // namespace assay::suites
