@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <map>
+#include <tuple>
 
 #include "backend/kernels/gla.h"
 #include "cli/files.h"
@@ -134,37 +136,44 @@ class Costing {
   }
 
   void chunks() {
+    const auto& wanted = all().chunk_candidates;
     for (const Candidate& candidate : all().candidates) {
-      const auto& wanted = all().chunk_candidates;
-      const TrainingLayout* layout = first_layout(candidate);
-      if (layout == nullptr || std::find(wanted.begin(), wanted.end(), candidate.id) == wanted.end())
-        continue;
-      Grid grid(all().instance, layout->lnc, layout->tp, layout->fsdp, layout->replicas);
-      const Work work{layout->sequences / layout->lnc, all().sequence_length, layout->tp};
-      std::vector<ChunkCost> costs;
-      double assumed = 0;
-      for (const int64_t chunk : all().chunk_sizes) {
-        progress_(fmt::format("chunk {} {}", candidate.id, chunk));
-        Candidate other = candidate;
-        other.config.chunk_size = chunk;
-        TrainingParts parts = clock_.training(candidate.config, work);
-        if (chunk != all().chunk_size) {
-          const std::array<PartCost, 2> attention = clock_.attention(other.config, work);
-          parts.attention = attention[0];
-          parts.attention_backward = attention[1];
-        }
-        const TrainingCost cost =
-            training_cost(clock_, grid, all(), other, *layout, all().accumulation.front(), Mode::compile,
-                          MuonExchange::all_to_all, parts);
-        costs.push_back({candidate.id, layout->id, cost.refused, chunk,
-                         parts.attention.seconds + parts.attention_backward.seconds, cost.tokens_per_s, 0,
-                         backend::GlaTiles::tiles_of(chunk) == 0});
-        if (chunk == all().chunk_size) assumed = cost.tokens_per_s;
+      if (std::find(wanted.begin(), wanted.end(), candidate.id) == wanted.end()) continue;
+      std::map<std::tuple<int64_t, int64_t, int64_t>, std::array<PartCost, 2>> known;  // layouts share work
+      for (const TrainingLayout& layout : all().training) {
+        if (takes(candidate.config, layout.tp)) chunks(candidate, layout, known);
       }
-      for (ChunkCost& cost : costs) {
-        if (cost.tokens_per_s > 0 && assumed > 0) cost.gain = assumed / cost.tokens_per_s - 1;
-        out_.chunks.push_back(cost);
+    }
+  }
+
+  // `attention`: by chunk size, sequences and ranks that share them.
+  void chunks(const Candidate& candidate, const TrainingLayout& layout,
+              std::map<std::tuple<int64_t, int64_t, int64_t>, std::array<PartCost, 2>>& attention) {
+    Grid grid(all().instance, layout.lnc, layout.tp, layout.fsdp, layout.replicas);
+    const Work work{layout.sequences / layout.lnc, all().sequence_length, layout.tp};
+    const std::size_t first = out_.chunks.size();
+    double assumed = 0;
+    for (const int64_t chunk : all().chunk_sizes) {
+      progress_(fmt::format("chunk {} {} {}", candidate.id, layout.id, chunk));
+      Candidate other = candidate;
+      other.config.chunk_size = chunk;
+      TrainingParts parts = clock_.training(candidate.config, work);
+      if (chunk != all().chunk_size) {
+        const auto [place, fresh] = attention.try_emplace({chunk, work.batch, work.tp});
+        if (fresh) place->second = clock_.attention(other.config, work);
+        parts.attention = place->second[0];
+        parts.attention_backward = place->second[1];
       }
+      const TrainingCost cost = training_cost(clock_, grid, all(), other, layout, all().accumulation.front(),
+                                              Mode::compile, MuonExchange::all_to_all, parts);
+      out_.chunks.push_back({candidate.id, layout.id, cost.refused, chunk,
+                             parts.attention.seconds + parts.attention_backward.seconds, cost.tokens_per_s, 0,
+                             backend::GlaTiles::tiles_of(chunk) == 0});
+      if (chunk == all().chunk_size) assumed = cost.tokens_per_s;
+    }
+    for (std::size_t k = first; k < out_.chunks.size(); ++k) {
+      ChunkCost& cost = out_.chunks[k];
+      if (cost.tokens_per_s > 0 && assumed > 0) cost.gain = assumed / cost.tokens_per_s - 1;
     }
   }
 

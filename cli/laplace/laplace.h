@@ -26,7 +26,7 @@ int bench_laplace(const LaplaceFlags& flags);
 
 namespace laplace {
 
-// Step time with other chunk sizes, the rest as in the first layout that the candidate can take.
+// Step time with other chunk sizes, the rest as in the layout.
 struct ChunkCost {
   std::string candidate, layout, refused;
   int64_t chunk = 0;
