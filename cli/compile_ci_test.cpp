@@ -8,6 +8,7 @@ namespace assay::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Compile : public ProgramTest {
  protected:
@@ -81,6 +82,23 @@ TEST_F(Compile, TimeoutsAndErrorsAreTold) {
   words.insert(words.end(), {"--compile-timeout", "0.001"});
   EXPECT_EQ(assay(words).status, 1);
   EXPECT_EQ(records("timeout").at("models/mamba compile").status, Status::compile_timeout);
+}
+
+// Three of seven nodes: without the flag the host runs them, and they are counted.
+TEST_F(Compile, FullgraphNamesEverythingThatTheDeviceDoesNotRun) {
+  const std::string file = ASSAY_SOURCE_DIR "/sweeps/export/testdata/special.pt2";
+  const auto broken = assay({"check", file, "--mode", "compile", "--out", "broken"});
+  EXPECT_EQ(broken.status, 0) << broken;
+  for (const auto& [key, record] : records("broken")) EXPECT_EQ(record.fallbacks.size(), 3u) << key;
+  const auto whole = assay({"check", file, "--mode", "compile", "--fullgraph", "--out", "whole"});
+  EXPECT_EQ(whole.status, 1) << whole;
+  for (const auto& [key, record] : records("whole")) {
+    EXPECT_EQ(record.status, Status::compile_error) << key;
+    for (const char* op :
+         {"aten::polygamma.default", "aten::special_bessel_j0.default", "aten::special_i1.default"})
+      EXPECT_THAT(record.detail, HasSubstr(op)) << key;
+    EXPECT_THAT(record.detail, Not(HasSubstr("aten::sin"))) << key;
+  }
 }
 
 }  // namespace

@@ -187,6 +187,13 @@ class Constant(nn.Module):
         return self.answer
 
 
+class Special(nn.Module):
+    """Functions for which devices have no kernel, with some for which they have."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.special.bessel_j0(x) + torch.special.i1(x) * torch.sin(x) + torch.polygamma(1, x.abs() + 1)
+
+
 def floats(*shape: int) -> torch.Tensor:
     count = torch.Size(shape).numel()
     return torch.linspace(-1.5, 1.25, count).reshape(shape)
@@ -229,5 +236,6 @@ DEMOS: dict[str, Demo] = {
     "input_mutation": Demo(AddsInPlace, lambda: {"x": floats(2, 3), "step": floats(2, 3).abs()}),
     "output_is_input": Demo(ReturnsInput, lambda: {"x": floats(2, 3)}),
     "empty": Demo(Nothing, lambda: {"x": floats(2, 3)}),
+    "special": Demo(Special, lambda: {"x": floats(3, 4)}),
     "constant": Demo(Constant, lambda: {"x": floats(2, 3)}),
 }
