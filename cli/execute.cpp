@@ -25,6 +25,7 @@ int execute(const RunOptions& options, std::vector<Case> cases) {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 
+  const std::size_t offered = cases.size();
   const RunSummary summary = run_cases(options, std::move(cases), make_progress(options.quiet));
   int status = summary.exit_status();
   if (!summary.write_failed) {
@@ -45,6 +46,11 @@ int execute(const RunOptions& options, std::vector<Case> cases) {
     std::fprintf(stderr, "assay: %s\n", sentence.c_str());
   if (summary.interrupted) {
     std::fprintf(stderr, "assay: interrupted; go on with --out %s --resume\n", summary.out.c_str());
+  }
+  if (status == 3 && !options.filter.empty() && summary.passed + summary.failed + summary.skipped == 0) {
+    std::fprintf(stderr,
+                 "assay: --filter '%s' asks for none of %zu cases%s; `assay list` shows what there is\n",
+                 options.filter.c_str(), offered, options.shards > 1 ? " of this shard" : "");
   }
   std::printf("%s\n", summary.last_line().c_str());
   return status;

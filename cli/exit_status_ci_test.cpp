@@ -152,6 +152,7 @@ TEST_F(ExitStatus, PassesFailuresAndNothing) {
   r = assay({"run", "--backend", "reference", "--filter", "no/such/case", "--out", "nothing"});
   EXPECT_EQ(r.status, 3) << r;
   EXPECT_EQ(r.last_line(), "0 passed, 0 failed, 0 skipped");
+  EXPECT_THAT(r.err, MatchesRegex("(.|\n)*--filter 'no/such/case' asks for none of [0-9]+ cases(.|\n)*"));
 
   r = assay({"check", kModel, "--backend", "reference", "--out", "model"});
   EXPECT_EQ(r.status, 0) << r;
@@ -160,6 +161,10 @@ TEST_F(ExitStatus, PassesFailuresAndNothing) {
   r = assay({"sweep", kCatalogue, "--backend", "reference", "--filter", "*bert*", "--out", "sweep"});
   EXPECT_EQ(r.status, 0) << r;
   EXPECT_THAT(r.last_line(), MatchesRegex("[0-9]+ passed, 0 failed, [0-9]+ skipped"));
+  const ProgramResult one =
+      assay({"sweep", kCatalogue, "--backend", "reference", "--filter", "models/bert", "--out", "one"});
+  EXPECT_EQ(one.last_line(), "1 passed, 0 failed, 0 skipped")
+      << "models that could not be exported have ids, too";
 
   r = assay({"sweep", kCatalogue, "--dtype", "bf16", "--backend", "trainium", "--filter", "*bert", "--mode",
              "eager,compile", "--out", "bf16"});

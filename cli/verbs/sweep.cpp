@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/run_flags.h"
 #include "cli/verb.h"
+#include "core/contract/contract.h"
 #include "core/error.h"
 #include "sweeps/sources.h"
 
@@ -58,6 +59,11 @@ void register_sweep(VerbTable& table) {
            sweeps::Source source = source_of(*what, *dtype);
            if (!dtype->empty()) options.arguments.insert(options.arguments.end(), {"--dtype", *dtype});
            options.not_exported = std::move(source.not_exported);
+           if (!options.filter.empty()) {
+             std::erase_if(options.not_exported, [&](const NotExported& row) {
+               return !glob_match(options.filter, "models/" + row.id);
+             });
+           }
            return execute(options, std::move(source.cases));
          };
        }});
