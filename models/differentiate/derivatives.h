@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,8 @@ class DerivativeTable {
  public:
   // Of real numbers. Throws Error{internal} if already there.
   void add(const std::string& full_name, DerivativeRule rule);
+  // Of an operator that is decomposed once its gradient is written.
+  void add_composite(const std::string& full_name, DerivativeRule rule);
   // The derivative is zero wherever it exists (floor, sign), or the results depend on no values (full_like).
   void add_constant(const std::string& full_name);
   // Where an argument or a result is complex.
@@ -69,11 +72,13 @@ class DerivativeTable {
   void add_holomorphic(const std::string& full_name);
 
   const DerivativeRule* find(const std::string& full_name, bool complex = false) const;  // nullptr: none
+  bool is_composite(const std::string& full_name) const { return composites_.contains(full_name); }
   std::vector<std::string> names() const;          // of rules for real numbers
   std::vector<std::string> complex_names() const;  // and for complex ones
 
  private:
   std::map<std::string, DerivativeRule> rules_, complex_;
+  std::set<std::string> composites_;
 };
 
 // Filled from rules/*.cpp (cmake assay_registry).

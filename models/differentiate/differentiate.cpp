@@ -19,6 +19,11 @@ void DerivativeTable::add(const std::string& full_name, DerivativeRule rule) {
   }
 }
 
+void DerivativeTable::add_composite(const std::string& full_name, DerivativeRule rule) {
+  add(full_name, std::move(rule));
+  composites_.insert(full_name);
+}
+
 void DerivativeTable::add_constant(const std::string& full_name) {
   add(full_name, [](Tape&, const OpCall&) {});
 }
@@ -318,7 +323,9 @@ Graph joint_graph(const Graph& forward, const JointOptions& options) {
                               : builder.input("grad_" + std::to_string(n), meta.dtype, meta.shape)});
   }
   for (const ValueId id : gradients(builder, seeds, wrt)) builder.output(id);
-  return builder.build();
+  Graph joint = builder.build();
+  decompose(joint, [](const std::string& op) { return !derivatives().is_composite(op); });
+  return joint;
 }
 
 }  // namespace assay::models

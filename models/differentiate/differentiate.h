@@ -30,7 +30,8 @@ struct JointOptions {
 };
 
 // The forward graph with its backward pass behind it. Composite operators without a rule of their own are
-// decomposed first. Outputs: those of the forward graph, then the gradients in order of `wrt`.
+// decomposed first, those with one that is no combination of their pieces' rules afterwards. Outputs: those
+// of the forward graph, then the gradients in order of `wrt`.
 Graph joint_graph(const Graph& forward, const JointOptions& options = {});
 
 }  // namespace assay::models

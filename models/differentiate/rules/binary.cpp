@@ -49,18 +49,21 @@ void pow_exponent(Tape& t, const OpCall& call) {
   t.give(call, "exponent", t.masked(t.compare_number("ne", base, 0), slope));
 }
 
-// Where both are equal each gets half, as in PyTorch's rule for ties.
-void extremum(Tape& t, const OpCall& call, const char* wins) {
+// Where both are equal each gets half, where one is NaN both get all, as in PyTorch.
+void extremum(Tape& t, const OpCall& call, const char* loses) {
   const ValueId a = t.value(call, "self"), b = t.value(call, "other"), g = t.grad(call);
-  const ValueId half = t.masked(t.compare("eq", a, b), t.mul_number(g, 0.5));
-  if (t.wants(call, "self")) t.give(call, "self", t.add(t.masked(t.compare(wins, a, b), g), half));
-  if (t.wants(call, "other")) t.give(call, "other", t.add(t.masked(t.compare(wins, b, a), g), half));
+  const ValueId zero = t.scalar(0, t.dtype(g));
+  const ValueId shared = t.where(t.compare("eq", a, b), t.mul_number(g, 0.5), g);
+  if (t.wants(call, "self")) t.give(call, "self", t.where(t.compare(loses, a, b), zero, shared));
+  if (t.wants(call, "other")) t.give(call, "other", t.where(t.compare(loses, b, a), zero, shared));
 }
 
-// d = y^2 + x^2: (x/d, -y/d).
+// d = y^2 + x^2: (x/d, -y/d); 0 where both are 0, as in PyTorch.
 void atan2(Tape& t, const OpCall& call) {
   const ValueId y = t.value(call, "self"), x = t.value(call, "other");
-  const ValueId g = t.div(t.grad(call), t.add(t.mul(y, y), t.mul(x, x)));
+  const ValueId d = t.add(t.mul(y, y), t.mul(x, x));
+  const ValueId safe = t.where(t.compare_number("eq", d, 0), t.scalar(1, t.dtype(d)), d);
+  const ValueId g = t.div(t.grad(call), safe);
   t.give(call, "self", t.mul(g, x));
   t.give(call, "other", t.unary("neg", t.mul(g, y)));
 }
@@ -144,8 +147,8 @@ void register_binary(DerivativeTable& table) {
     if (t.wants(call, "self")) pow_base(t, call);
     if (t.wants(call, "exponent")) pow_exponent(t, call);
   });
-  table.add("aten::maximum.default", [](Tape& t, const OpCall& call) { extremum(t, call, "gt"); });
-  table.add("aten::minimum.default", [](Tape& t, const OpCall& call) { extremum(t, call, "lt"); });
+  table.add("aten::maximum.default", [](Tape& t, const OpCall& call) { extremum(t, call, "lt"); });
+  table.add("aten::minimum.default", [](Tape& t, const OpCall& call) { extremum(t, call, "gt"); });
   table.add("aten::atan2.default", atan2);
   table.add("aten::where.self", where);
   table.add("aten::masked_fill.Scalar", masked_fill);

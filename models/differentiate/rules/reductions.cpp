@@ -42,19 +42,27 @@ void sum(Tape& t, const OpCall& call) {
   t.give(call, "self", t.expand(kept(t, t.grad(call), shape, dims_of(call)), shape));
 }
 
-void mean(Tape& t, const OpCall& call) {
+void give_mean(Tape& t, const OpCall& call, ValueId gradient) {
   const Shape& shape = call.input(0).shape;
   const std::vector<int64_t> dims = dims_of(call);
-  const ValueId g = t.mul_number(t.grad(call), 1 / static_cast<double>(reduced_count(shape, dims)));
+  const ValueId g = t.mul_number(gradient, 1 / static_cast<double>(reduced_count(shape, dims)));
   t.give(call, "self", t.expand(kept(t, g, shape, dims), shape));
 }
 
-// Equal extrema share the gradient, as in PyTorch.
+void mean(Tape& t, const OpCall& call) { give_mean(t, call, t.grad(call)); }
+
+// Equal extrema share the gradient, as in PyTorch; so do NaN where one is the median or maximum of all.
 void extreme(Tape& t, const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const std::vector<int64_t> dims = dims_of(call);
   const ValueId x = t.value(call, "self");
-  const ValueId best = t.compare("eq", x, kept(t, t.result(call), shape, dims));
+  const ValueId found = kept(t, t.result(call), shape, dims);
+  ValueId best = t.compare("eq", x, found);
+  if (call.schema().find("dim") == nullptr) {
+    const ValueId both = t.call("aten::logical_and.default", {{"self", ValueArg{t.unary("isnan", x)}},
+                                                              {"other", ValueArg{t.unary("isnan", found)}}});
+    best = t.call("aten::logical_or.default", {{"self", ValueArg{best}}, {"other", ValueArg{both}}});
+  }
   const ValueId mask = t.cast(best, call.input(0).dtype);
   const ValueId share = t.div(kept(t, t.grad(call), shape, dims), t.sum(mask, dims, true));
   t.give(call, "self", t.mul(mask, share));
@@ -80,8 +88,8 @@ void taken(Tape& t, const OpCall& call) {
                 {{"self", ValueArg{zeros}}, {"dim", dim}, {"index", ValueArg{at}}, {"src", ValueArg{g}}}));
 }
 
-// 2 (x - mean) / (n - correction).
-void variance(Tape& t, const OpCall& call) {
+// 2 (x - mean) / (n - correction) times g, the gradient of the variance.
+void give_variance(Tape& t, const OpCall& call, ValueId gradient) {
   const Shape& shape = call.input(0).shape;
   const std::vector<int64_t> dims = dims_of(call);
   double correction = 1;
@@ -92,8 +100,23 @@ void variance(Tape& t, const OpCall& call) {
   }
   const double factor = 2 / (static_cast<double>(reduced_count(shape, dims)) - correction);
   const ValueId x = t.value(call, "self");
-  const ValueId g = t.mul_number(kept(t, t.grad(call), shape, dims), factor);
+  const ValueId g = t.mul_number(kept(t, gradient, shape, dims), factor);
   t.give(call, "self", t.mul(g, dims.empty() ? t.sub(x, x) : t.sub(x, t.mean(x, dims, true))));
+}
+
+void variance(Tape& t, const OpCall& call) { give_variance(t, call, t.grad(call)); }
+
+// The root of it: 0 of values that are all equal, as in PyTorch.
+void deviation(Tape& t, const OpCall& call) {
+  const ValueId twice = t.mul_number(t.result(call), 2), flat = t.compare_number("eq", twice, 0);
+  const ValueId one = t.scalar(1, t.dtype(twice));
+  give_variance(t, call,
+                t.masked(t.compare_number("ne", twice, 0), t.div(t.grad(call), t.where(flat, one, twice))));
+}
+
+void deviation_and_mean(Tape& t, const OpCall& call) {
+  if (t.grad_opt(call, 0)) deviation(t, call);
+  if (const auto g = t.grad_opt(call, 1)) give_mean(t, call, *g);
 }
 
 // sign(x) (|x| / norm)^(p - 1): x / norm for p = 2, sign(x) for p = 1; for p = +-inf the elements that are as
@@ -189,6 +212,10 @@ void register_reductions(DerivativeTable& table) {
   }
   table.add("aten::var.correction", variance);
   table.add("aten::var.dim", variance);
+  for (const char* form : {"default", "dim", "correction"}) {
+    table.add_composite(std::string("aten::std.") + form, deviation);
+    table.add_composite(std::string("aten::std_mean.") + form, deviation_and_mean);
+  }
   table.add("aten::linalg_vector_norm.default", vector_norm);
   table.add("aten::cumsum.default", cumsum);
   table.add("aten::prod.default", product_over);
