@@ -10,15 +10,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kCatalogue = ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv";
+constexpr const char* kArchitectures = ASSAY_SOURCE_DIR "/sweeps/catalogue/architectures.csv";
 
 class Compile : public ProgramTest {
  protected:
   // One catalogue model in both modes, on a cache that all of a test's runs share; one case at a time, so
   // that it is the same one each time that compiles what both modes need.
   std::vector<std::string> sweep(const std::string& model, const std::string& out) const {
-    return {"sweep",           kCatalogue, "--backend",    "trainium", "--mode", "eager,compile", "--filter",
-            "models/" + model, "--cache",  path("shared"), "--out",    out,      "--jobs",        "1"};
+    return {
+        "sweep",           kArchitectures, "--backend",    "trainium", "--mode", "eager,compile", "--filter",
+        "models/" + model, "--cache",      path("shared"), "--out",    out,      "--jobs",        "1"};
   }
   static int64_t sum(const std::map<std::string, Record>& records, int64_t Compiles::*member) {
     int64_t total = 0;

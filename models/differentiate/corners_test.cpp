@@ -531,6 +531,8 @@ std::vector<Corner> corners() {
       line("aten::sqrt.default", {0, 1}, {kInf, 1}),
       line("aten::log.default", {0, 1}, {kInf, 2}),
       line("aten::rsqrt.default", {0, 1}, {-kInf, -1}),
+      line("aten::logit.default", {0, 0.5, 1}, {kInf, 8, kInf}),
+      line("aten::special_log_ndtr.default", {0, 40, 12000}, {0.7978845608028654, 0, 0}),
       line("aten::logit.default", {0.05, 0.1, 0.5, 0.9, 0.95},
            {0, 22.222222222222218, 12, 44.44444444444445, 0}, {{"eps", 0.1}}),
       {{"aten::renorm.default",

@@ -6,7 +6,7 @@ namespace {
 std::vector<Example> composites_examples() {
   std::vector<Example> examples;
   const auto add = [&](const std::string& op, std::vector<Given> tensors,
-                       std::vector<NamedArgument> arguments, std::vector<Shape> results) {
+                       std::vector<NamedArgument> arguments, const std::vector<Shape>& results) {
     Example example{"aten::" + op, std::move(tensors), std::move(arguments)};
     for (const Shape& shape : results) example.results.push_back({DType::f64, shape});
     examples.push_back(std::move(example));
@@ -27,6 +27,9 @@ std::vector<Example> composites_examples() {
   for (const char* op : {"relu6", "hardsigmoid", "hardswish"})
     add(std::string(op) + ".default", {{"self", {9}, 1.5, 7}}, {}, {{9}});
   add("special_entr.default", {{"self", {5}, 1, 0.8}}, {}, {{5}});
+  add("special_log_ndtr.default", {{"self", {7}, -12, 17}}, {}, {{7}});
+  add("logit.default", {{"self", {5}, 0.5, 0.4}}, {}, {{5}});
+  add("logit.default", {{"self", {5}, 0.5, 0.4}}, {{"eps", 0.3}}, {{5}});
 
   Given logits{"self", {2, 3}};
   logits.reals = {0, -1.5, 2, 0.5, 0, 30};

@@ -1,7 +1,6 @@
 // Composite operators whose decomposition, differentiated piece by piece, is wrong somewhere although they
 // have a derivative there: abs and clamp meet at 0 in log_sigmoid; where() masks a NaN or an infinity of the
 // branch not taken in the value, not in its gradient.
-#include <cmath>
 #include <numbers>
 #include <string>
 
@@ -91,6 +90,24 @@ void entropy(Tape& t, const OpCall& call) {
   t.give(call, "self", t.mul(t.grad(call), slope));
 }
 
+// Of the logarithm of the normal distribution's function: its density over it, by erfcx.
+void log_normal(Tape& t, const OpCall& call) {
+  const ValueId turned = t.mul_number(t.value(call, "self"), -1 / std::numbers::sqrt2);
+  const ValueId share = t.unary("special_erfcx", turned);
+  const double factor = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  t.give(call, "self", t.div(t.mul_number(t.grad(call), factor), share));
+}
+
+// 1 / (x (1 - x)), infinite at 0 and 1; with eps 0 outside [eps, 1 - eps].
+void logit(Tape& t, const OpCall& call) {
+  const ValueId x = t.value(call, "self"), rest = t.add_number(neg(t, x), 1);
+  const ValueId slope = t.div(t.grad(call), t.mul(x, rest));
+  if (call.is_none("eps")) return t.give(call, "self", slope);
+  const double eps = call.floating("eps");
+  const ValueId inside = both(t, t.compare_number("ge", x, eps), t.compare_number("le", x, 1 - eps));
+  t.give(call, "self", t.masked(inside, slope));
+}
+
 // Flat outside (low, high), ends included, as in PyTorch.
 ValueId between(Tape& t, ValueId x, double low, double high) {
   return both(t, t.compare_number("gt", x, low), t.compare_number("lt", x, high));
@@ -124,6 +141,8 @@ void register_composites(DerivativeTable& table) {
                       [](Tape& t, const OpCall& call) { times_log(t, call, "log1p", 1); });
   table.add_composite("aten::sinc.default", sinc);
   table.add_composite("aten::special_entr.default", entropy);
+  table.add_composite("aten::special_log_ndtr.default", log_normal);
+  table.add_composite("aten::logit.default", logit);
   table.add_composite("aten::relu6.default", relu6);
   table.add_composite("aten::hardsigmoid.default", hardsigmoid);
   table.add_composite("aten::hardswish.default", hardswish);
